@@ -1,0 +1,139 @@
+"""How the Pulumi CLI is run: in a session of its own, with a time limit, leaving no process behind.
+
+The SDK's own runner has no limit and shares our process group, so that a Ctrl-C would reach the
+engine twice. Here the first interrupt is ours, and after the CLI has ended its whole group is reaped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from agent.errors import PulumiTimeout
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+OnLine = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """A command that ended by itself."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+class CommandFailed(Exception):
+    """The CLI ended with an exit code other than 0. For this room alone; adapters translate it."""
+
+    def __init__(self, finished: Finished) -> None:
+        self.finished = finished
+        super().__init__(f"pulumi ended with {finished.code}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRunner:
+    """Runs a binary whose processes cannot outlive it, hang for ever, or see another environment.
+
+    At the limit the engine is interrupted once to stop and once more to abort, each with `grace_seconds`.
+    """
+
+    binary: Path
+    environment: Mapping[str, str]
+    limit_seconds: float
+    grace_seconds: float = 20.0
+
+    def run(
+        self,
+        args: Sequence[str],
+        cwd: Path,
+        on_output: OnLine | None = None,
+        on_error: OnLine | None = None,
+    ) -> Finished:
+        """Run to the end or to the limit. Raises CommandFailed, PulumiTimeout."""
+        process = subprocess.Popen(
+            [str(self.binary), *args],
+            cwd=cwd,
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_interrupt_when_parent_dies,
+        )
+        try:
+            stdout, stderr, in_time = self._collect(process, on_output, on_error)
+        finally:
+            _reap_group(process)
+        if not in_time:
+            what = f"ended after {self.limit_seconds:.0f} s"
+            hint = "see how far it came with 'pulumi stack'; raise SPILLWAY_PULUMI_LIMIT if the cloud is slow"
+            raise PulumiTimeout(what, target=" ".join(["pulumi", *args[:1]]), hint=hint)
+        finished = Finished(code=process.returncode, stdout=stdout, stderr=stderr)
+        if finished.code != 0:
+            raise CommandFailed(finished)
+        return finished
+
+    def _collect(
+        self, process: subprocess.Popen[str], on_output: OnLine | None, on_error: OnLine | None
+    ) -> tuple[str, str, bool]:
+        out: list[str] = []
+        err: list[str] = []
+        readers = (
+            threading.Thread(target=_read, args=(process.stdout, out, on_output)),
+            threading.Thread(target=_read, args=(process.stderr, err, on_error)),
+        )
+        for reader in readers:
+            reader.start()
+        in_time = self._wait(process)
+        if not in_time:
+            _reap_group(process)
+        for reader in readers:
+            reader.join()
+        return "\n".join(out), "\n".join(err), in_time
+
+    def _wait(self, process: subprocess.Popen[str]) -> bool:
+        """Wait to the limit; then interrupt as the engine expects: once to stop, once more to abort."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=self.limit_seconds)
+            return True
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=self.grace_seconds)
+                return False
+        return False
+
+
+def _interrupt_when_parent_dies() -> None:
+    """In the child: when the agent is killed the engine is interrupted, so that spending stops."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
+
+
+def _reap_group(process: subprocess.Popen[str]) -> None:
+    """End whatever is left of the child's session: engine, language host, providers (I12)."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _read(stream: IO[str] | None, lines: list[str], on_line: OnLine | None) -> None:
+    if stream is None:
+        return
+    for line in stream:
+        lines.append(line.rstrip())
+        if on_line:
+            on_line(lines[-1])
+    stream.close()

@@ -1,0 +1,60 @@
+"""The Pulumi CLI's way of failing, turned into our errors. The only place that reads its error text."""
+
+from __future__ import annotations
+
+import re
+
+from agent.act.pulumi_command import Finished
+from agent.errors import (
+    ApplyFailed,
+    ExitCode,
+    NotAuthorised,
+    PreviewRefused,
+    SpillwayError,
+    StackLocked,
+    StackMissing,
+    StackUnreadable,
+)
+
+_SECRET = re.compile(r"(?i)((?:passphrase|password|token|secret|access[_-]?key)[\"']?\s*[=:]\s*)\S+")
+_TEXTS: tuple[tuple[str, type[SpillwayError], str], ...] = (
+    ("the stack is currently locked by", StackLocked, "wait for the other update to end, or see 'spillway doctor'"),
+    ("no stack named", StackMissing, "create it with 'pulumi stack init {stack}' and bring it up once"),
+    ("incorrect passphrase", StackUnreadable, "set PULUMI_CONFIG_PASSPHRASE or _FILE to the stack's passphrase"),
+    ("passphrase must be set", StackUnreadable, "set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE"),
+    ("could not unmarshal", StackUnreadable, "mend the stack's file, or restore it from git"),
+    ("failed to load checkpoint", StackUnreadable, "restore the state from its .bak file or the newest history"),
+)
+_CODES: dict[int, tuple[type[SpillwayError], str]] = {
+    ExitCode.BAD_CALL: (StackUnreadable, "read the message; the stack's file or passphrase is not what Pulumi expects"),
+    ExitCode.AUTH: (NotAuthorised, "renew the credentials of the backend or the cloud"),
+    ExitCode.NO_STACK: (StackMissing, "create it with 'pulumi stack init {stack}' and bring it up once"),
+    ExitCode.POLICY: (PreviewRefused, "see which policy refused in the text above"),
+}
+
+
+def translate(finished: Finished, stack: str, fallback: type[SpillwayError] = ApplyFailed) -> SpillwayError:
+    """The error that a failed command means; `fallback` when nothing else is known."""
+    text = f"{finished.stderr}\n{finished.stdout}"
+    for words, kind, hint in _TEXTS:
+        if words in text:
+            return kind(first_error(finished), target=f"stack {stack}", hint=hint.format(stack=stack))
+    kind, hint = _CODES.get(finished.code, (fallback, "run 'pulumi preview' on the stack and read what it says"))
+    return kind(first_error(finished), target=f"stack {stack}", hint=hint.format(stack=stack))
+
+
+def first_error(finished: Finished) -> str:
+    """The line that says most, without secrets; never the whole output."""
+    lines = [line.strip() for line in f"{finished.stderr}\n{finished.stdout}".splitlines() if line.strip()]
+    telling = [
+        line
+        for line in lines
+        if line.startswith("error:") and "preview failed" not in line and "update failed" not in line
+    ]
+    line = (telling or [line for line in lines if "error" in line] or lines or ["no output"])[0]
+    return redact(line.removeprefix("error:").strip())[:500]
+
+
+def redact(text: str) -> str:
+    """Blot out what looks like a secret beside its name."""
+    return _SECRET.sub(r"\1[hidden]", text)

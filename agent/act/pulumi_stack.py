@@ -1,0 +1,244 @@
+"""Pulumi through the Automation API: the only module that imports it. Satisfies ports.StackDriver.
+
+Every call names its stack and nothing is ever "selected" (I14); outputs are read masked; the
+candidate config is previewed from a temporary file beside the real one and never put in place here
+before the guard has accepted it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pulumi import automation
+from pulumi.automation import (
+    CommandResult,
+    EngineEvent,
+    LocalWorkspace,
+    OutputMap,
+    OutputValue,
+    PulumiCommand,
+    Stack,
+)
+
+from agent.act.pulumi_command import CommandFailed, Finished, OnLine, SessionRunner
+from agent.act.pulumi_errors import redact, translate
+from agent.act.pulumi_locks import is_owner_dead, locks_of
+from agent.act.stack_files import read_stack_file, replace_stack_file
+from agent.core.guard import Preview, PreviewStep
+from agent.core.readings import PoolBinding
+from agent.errors import (
+    ApplyFailed,
+    PendingOperations,
+    PreviewRefused,
+    PulumiUnusable,
+    SpillwayError,
+    StackLocked,
+    StackUnreadable,
+)
+from contract.stack_outputs import BurstOutput, PoolOutput
+from contract.units import Nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PulumiSettings:
+    """Where the project and its state are. `environment` is the whole environment of the CLI."""
+
+    project_dir: Path
+    project: str
+    stacks_dir: Path
+    binary: Path
+    home: Path
+    backend_url: str
+    environment: Mapping[str, str]
+    limit_seconds: float
+
+
+class _SessionCommand(PulumiCommand):
+    """The SDK's command on our runner, which alone decides about environment, limits and processes."""
+
+    def __init__(self, runner: SessionRunner) -> None:
+        """Check the CLI's version; raises the SDK's InvalidVersionError."""
+        super().__init__(root=str(runner.binary.parent.parent))
+        self._runner = runner
+
+    def run(
+        self,
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        on_output: OnLine | None = None,
+        on_error: OnLine | None = None,
+    ) -> CommandResult:
+        """Run to the end. Raises CommandFailed, PulumiTimeout."""
+        environment = {**self._runner.environment, **additional_env, "PULUMI_AUTOMATION_API": "true"}
+        runner = replace(self._runner, environment=environment)
+        done = runner.run(["--non-interactive", *args], Path(cwd), on_output, on_error)
+        return CommandResult(stdout=done.stdout, stderr=done.stderr, code=done.code)
+
+
+class _NamedWorkspace(LocalWorkspace):
+    """A workspace without a current stack: each command carries --stack."""
+
+    def select_stack(self, stack_name: str) -> None:
+        """Nothing to do: selecting would change what a person's CLI works on."""
+
+    def stack_outputs(self, stack_name: str) -> OutputMap:
+        """Outputs with secrets masked, read once."""
+        result = self.pulumi_command.run(["stack", "output", "--json", "--stack", stack_name], self.work_dir, {})
+        return {name: OutputValue(value=value, secret=False) for name, value in json.loads(result.stdout).items()}
+
+
+class PulumiStacks:
+    """A StackDriver on a local project and the real engine."""
+
+    def __init__(self, settings: PulumiSettings, on_line: OnLine | None = None) -> None:
+        """Find the CLI and check its version. `on_line` sees the CLI's progress. Raises PulumiUnusable."""
+        self._settings = settings
+        self._on_line = on_line
+        environment = {
+            **settings.environment,
+            "PULUMI_HOME": str(settings.home),
+            "PULUMI_BACKEND_URL": settings.backend_url,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+        }
+        self._runner = SessionRunner(
+            binary=settings.binary, environment=environment, limit_seconds=settings.limit_seconds
+        )
+        try:
+            command = _SessionCommand(self._runner)
+        except (automation.InvalidVersionError, OSError, ValueError) as error:
+            hint = "run 'make setup', or put a newer pulumi first on PATH"
+            raise PulumiUnusable(str(error), target=str(settings.binary), hint=hint) from error
+        self._workspace = _NamedWorkspace(work_dir=str(settings.project_dir), pulumi_command=command)
+
+    def read_file(self, stack: str) -> str:
+        return read_stack_file(self._file(stack), stack)
+
+    def replace_file(self, stack: str, expected: str, candidate: str) -> None:
+        replace_stack_file(self._file(stack), stack, expected, candidate)
+
+    def bindings(self, stack: str) -> Mapping[str, PoolBinding]:
+        with _translated(stack, StackUnreadable):
+            return _bindings(self._workspace.stack_outputs(stack), stack)
+
+    def preview(self, stack: str, candidate: str) -> Preview:
+        events: list[EngineEvent] = []
+        with self._candidate_file(stack, candidate) as path, _translated(stack, PreviewRefused):
+            try:
+                self._stack(stack).preview(
+                    config_file=str(path), on_event=events.append, on_output=self._on_line, color="never", diff=True
+                )
+            except RuntimeError as error:
+                hint = "read the lines above; run 'pulumi preview' by hand"
+                raise PreviewRefused(redact(str(error)), target=f"stack {stack}", hint=hint) from error
+        return _preview(stack, events)
+
+    def apply(self, stack: str, message: str) -> Mapping[str, PoolBinding]:
+        with _translated(stack, ApplyFailed):
+            result = self._stack(stack).up(
+                message=message,
+                on_output=self._on_line,
+                color="never",
+                show_secrets=False,
+            )
+            return _bindings(result.outputs, stack)
+
+    def recover(self, stack: str) -> tuple[str, ...]:
+        done = tuple(self._release_dead_locks(stack))
+        with _translated(stack, StackUnreadable):
+            pending = _pending_creations(self._run(["stack", "export", "--stack", stack]))
+        if pending:
+            hint = f"see whether they exist in the cloud, then 'pulumi refresh --stack {stack}' and answer for each"
+            what = f"an interrupted update left creations in the open: {', '.join(pending)}"
+            raise PendingOperations(what, target=f"stack {stack}", hint=hint)
+        return done
+
+    def _release_dead_locks(self, stack: str) -> Iterator[str]:
+        backend = self._settings.backend_url
+        if not backend.startswith("file://"):
+            return
+        for lock in locks_of(Path(backend.removeprefix("file://")), self._settings.project, stack):
+            if not is_owner_dead(lock):
+                hint = "wait for it to end; a lock is only released when its owner is proven dead"
+                raise StackLocked(f"locked by {lock.owner()}", target=f"stack {stack}", hint=hint)
+            lock.path.unlink(missing_ok=True)
+            yield f"released the lock of {stack}: {lock.owner()} is dead"
+
+    def _stack(self, stack: str) -> Stack:
+        return Stack.select(stack, self._workspace)
+
+    def _run(self, args: list[str]) -> Finished:
+        return self._runner.run(["--non-interactive", *args], self._settings.project_dir)
+
+    def _file(self, stack: str) -> Path:
+        return self._settings.stacks_dir / f"Pulumi.{stack}.yaml"
+
+    @contextmanager
+    def _candidate_file(self, stack: str, candidate: str) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="spillway-candidate-") as folder:
+            path = Path(folder) / f"Pulumi.{stack}.yaml"
+            path.write_text(candidate, encoding="utf-8", newline="")
+            yield path
+
+
+@contextmanager
+def _translated(stack: str, fallback: type[SpillwayError]) -> Iterator[None]:
+    try:
+        yield
+    except CommandFailed as error:
+        raise translate(error.finished, stack, fallback) from error
+
+
+def _preview(stack: str, events: list[EngineEvent]) -> Preview:
+    steps, counts, diagnostics = [], {}, []
+    is_complete = False
+    for event in events:
+        if event.resource_pre_event:
+            metadata = event.resource_pre_event.metadata
+            paths = tuple(metadata.detailed_diff or {}) or tuple(metadata.diffs or ())
+            steps.append(PreviewStep(op=str(metadata.op.value), urn=metadata.urn, type=metadata.type, paths=paths))
+        elif event.summary_event:
+            is_complete = True
+            counts = {str(op.value): count for op, count in event.summary_event.resource_changes.items()}
+        elif event.diagnostic_event and event.diagnostic_event.severity in ("warning", "error"):
+            diagnostics.append(redact(event.diagnostic_event.message.strip()))
+    return Preview(
+        stack=stack,
+        steps=tuple(steps),
+        counts=tuple(sorted(counts.items())),
+        diagnostics=tuple(diagnostics),
+        is_complete=is_complete,
+    )
+
+
+def _bindings(outputs: Mapping[str, OutputValue], stack: str) -> dict[str, PoolBinding]:
+    pools = outputs.get(BurstOutput.POOLS.value)
+    try:
+        return {
+            name: PoolBinding(
+                pool=name,
+                node_pool_id=str(pool[PoolOutput.NODE_POOL_ID.value]),
+                scaling_group=str(pool[PoolOutput.SCALING_GROUP.value]),
+                applied=Nodes(int(pool[PoolOutput.DESIRED.value])),
+            )
+            for name, pool in (pools.value if pools else {}).items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        hint = "bring the stack up with this version of the program: 'pulumi up'"
+        what = f"its output '{BurstOutput.POOLS}' is not as expected: {error!r}"
+        raise StackUnreadable(what, target=f"stack {stack}", hint=hint) from error
+
+
+def _pending_creations(result: Finished) -> tuple[str, ...]:
+    deployment = json.loads(result.stdout).get("deployment") or {}
+    pending = deployment.get("pending_operations") or []
+    return tuple(
+        str(operation["resource"]["urn"]).rpartition("::")[2]
+        for operation in pending
+        if operation.get("type") == "creating"
+    )

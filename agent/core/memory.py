@@ -1,0 +1,138 @@
+"""What must survive a tick: the agent's own samples, idle clocks, cool-downs, back-off. A value.
+
+`observe` takes a snapshot in; `decide` gives the memory back; the shell stores it. Windows are
+judged from these samples alone, so that a restarted Prometheus cannot rewrite the past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from agent.core.snapshot import NodePhase, Snapshot, Unknown
+from contract.units import Percent
+
+_KEEP = timedelta(hours=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One observation of the two signals of R4.1 and R4.2."""
+
+    at: datetime
+    local_use: Percent | Unknown
+    queued_tasks: int | Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Everything a decision needs besides the snapshot. Maps are keyed by instance id or pool."""
+
+    samples: tuple[Sample, ...] = ()
+    idle_since: Mapping[str, datetime] = field(default_factory=dict)
+    seen: Mapping[str, tuple[str, NodePhase]] = field(default_factory=dict)
+    grown_at: Mapping[str, datetime] = field(default_factory=dict)
+    back_off_until: Mapping[str, datetime] = field(default_factory=dict)
+    failures: Mapping[str, int] = field(default_factory=dict)
+    last_grow: datetime | None = None
+    last_shrink: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The samples of the last `span`: how many there should be, how many are valid and agree.
+
+    `is_covered`: the agent has watched for the whole span, so that a fresh start cannot act early.
+    """
+
+    span: timedelta
+    is_covered: bool
+    expected: int
+    valid: int
+    agreeing: int
+    unknown_why: str | None
+
+    def holds(self, min_valid: Percent) -> bool:
+        """Every valid sample agrees, and enough of them are valid."""
+        return self.is_covered and self.is_trusted(min_valid) and self.agreeing == self.valid
+
+    def is_trusted(self, min_valid: Percent) -> bool:
+        """Enough samples are valid to judge at all."""
+        return self.valid >= 1 and self.valid * 100 >= min_valid.value * self.expected
+
+
+def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memory:
+    """Take a snapshot into the memory. Pure; a snapshot from the past leaves the samples alone.
+
+    After a gap longer than `stale_after` all idle clocks start again: a node may have worked
+    unseen meanwhile (R4.8).
+    """
+    last = memory.samples[-1].at if memory.samples else None
+    if last is not None and snapshot.taken_at <= last:
+        return memory
+    gap = last is not None and snapshot.taken_at - last > stale_after
+    sample = Sample(
+        at=snapshot.taken_at,
+        local_use=snapshot.local_use,
+        queued_tasks=snapshot.queued_tasks(),
+    )
+    kept = tuple(old for old in memory.samples if snapshot.taken_at - old.at <= _KEEP)
+    return replace(
+        memory,
+        samples=(*kept, sample),
+        idle_since=_idle_clocks({} if gap else memory.idle_since, snapshot),
+        seen=_seen(memory.seen, snapshot),
+        failures=_failures(memory, snapshot),
+    )
+
+
+def window(
+    memory: Memory,
+    now: datetime,
+    span: timedelta,
+    every: timedelta,
+    agrees: Callable[[Sample], bool | Unknown],
+) -> Window:
+    """Judge the samples in (now - span, now]. `agrees` gives Unknown for a sample that cannot tell."""
+    verdicts = [agrees(sample) for sample in memory.samples if now - span < sample.at <= now]
+    valid = [verdict for verdict in verdicts if not isinstance(verdict, Unknown)]
+    unknown = next((verdict.why for verdict in reversed(verdicts) if isinstance(verdict, Unknown)), None)
+    return Window(
+        span=span,
+        is_covered=any(sample.at <= now - span + every for sample in memory.samples),
+        expected=max(1, span // every),
+        valid=len(valid),
+        agreeing=sum(valid),
+        unknown_why=unknown,
+    )
+
+
+def _idle_clocks(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, datetime]:
+    clocks = {}
+    for pool in snapshot.pools:
+        for node in pool.nodes():
+            if node.is_empty:
+                clocks[node.instance_id] = before.get(node.instance_id, snapshot.taken_at)
+    return clocks
+
+
+def _seen(before: Mapping[str, tuple[str, NodePhase]], snapshot: Snapshot) -> dict[str, tuple[str, NodePhase]]:
+    """Nodes now observed, and those of pools that could not be read (not seen is not gone)."""
+    blind = {pool.pool for pool in snapshot.pools if isinstance(pool.observed, Unknown)}
+    seen = {instance: entry for instance, entry in before.items() if entry[0] in blind}
+    for pool in snapshot.pools:
+        for node in pool.nodes():
+            seen[node.instance_id] = (node.pool, node.phase)
+    return seen
+
+
+def _failures(memory: Memory, snapshot: Snapshot) -> dict[str, int]:
+    """Failures in a row by pool; a node that became ready since the last order ends the row."""
+    delivered = {
+        pool.pool
+        for pool in snapshot.pools
+        for node in pool.nodes()
+        if node.phase is NodePhase.GPU_READY and node.since >= memory.grown_at.get(pool.pool, node.since)
+    }
+    return {pool: count for pool, count in memory.failures.items() if pool not in delivered}

@@ -1,0 +1,107 @@
+"""What sensors hand over before it becomes a Snapshot: cluster, cloud and stack, each as it says itself.
+
+Vocabulary of the sensing ports; assembling them into one picture is agent/sense/assemble.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agent.core.snapshot import LaunchFailure, Unknown
+from contract.units import GiB, Gpus, Nodes, Percent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterNode:
+    """A Kubernetes node. `instance_id` is cut out of its providerID; empty on premises."""
+
+    name: str
+    labels: Mapping[str, str]
+    is_ready: bool
+    is_cordoned: bool
+    gpus: Gpus
+    instance_id: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterPod:
+    """A pod that asks for GPUs and has not ended. `node` None: it waits. `task` groups a gang."""
+
+    name: str
+    node: str | None
+    gpus: Gpus
+    task: str
+    department: str
+    gpu_memory: GiB
+    preemptible: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterReading:
+    """One cluster at one moment."""
+
+    cluster: str
+    nodes: tuple[ClusterNode, ...]
+    pods: tuple[ClusterPod, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloudInstance:
+    """A machine that the cloud counts to a pool, whether or not it is a node yet."""
+
+    instance_id: str
+    launched_at: datetime
+    is_protected: bool
+    is_leaving: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolReading:
+    """A pool as its cloud sees it, with the last launch failure if any."""
+
+    instances: tuple[CloudInstance, ...]
+    failure: LaunchFailure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolBinding:
+    """How a pool is found in its cloud: from the outputs of its burst stack."""
+
+    pool: str
+    node_pool_id: str
+    scaling_group: str
+    applied: Nodes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StackReading:
+    """One burst stack: its file's sizes and its state's bindings."""
+
+    stack: str
+    configured: Mapping[str, Nodes]
+    bindings: Mapping[str, PoolBinding] | Unknown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UseReading:
+    """Local GPU use, and what was dropped on the way to it (I44, I47)."""
+
+    use: Percent | Unknown
+    series: int
+    dropped: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readings:
+    """All that one round of sensing gave. Keys: cluster name, pool name, stack name."""
+
+    taken_at: datetime
+    use: UseReading
+    clusters: Mapping[str, ClusterReading | Unknown]
+    stacks: tuple[StackReading, ...]
+    pools: Mapping[str, PoolReading | Unknown] = field(default_factory=dict)

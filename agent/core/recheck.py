@@ -1,0 +1,76 @@
+"""Think, then look again: a decision is checked against a newer snapshot before anything is touched.
+
+A stale decision is a typed outcome, not a failure. Recheck only ever makes a plan smaller.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agent.core.costing import change_cost
+from agent.core.decision import Action, Decision, PoolChange
+from agent.core.snapshot import NodePhase, Snapshot, Unknown
+from contract.units import Nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The decision no longer fits the world; `why` is for the ledger and for people."""
+
+    why: str
+
+
+def recheck(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
+    """The decision as far as it still holds on `newer`, or why it does not hold at all."""
+    for change in decision.changes:
+        configured = newer.pool(change.pool).configured
+        if configured != change.before:
+            return Withdrawn(f"{change.pool} was {change.before} when decided and is configured {configured} now")
+    if decision.action is Action.GROW:
+        return _recheck_growth(decision, newer)
+    if decision.action is Action.SHRINK:
+        return _recheck_shrink(decision, newer)
+    return decision
+
+
+def _recheck_growth(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
+    if isinstance(newer.queue, Unknown):
+        return Withdrawn(f"the queue is unknown now: {newer.queue.why}")
+    if not newer.queue:
+        return Withdrawn("the queue emptied meanwhile")
+    blind = [change.pool for change in decision.changes if isinstance(newer.pool(change.pool).observed, Unknown)]
+    if blind:
+        return Withdrawn(f"the nodes of {', '.join(blind)} cannot be read now")
+    return decision
+
+
+def _recheck_shrink(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
+    kept, dropped = [], 0
+    for change in decision.changes:
+        smaller = _still_leaving(change, newer)
+        dropped += len(change.victims) - len(smaller.victims)
+        if smaller.delta:
+            kept.append(smaller)
+    if not kept:
+        return Withdrawn(f"all {dropped} nodes that should leave have work again or cannot be read")
+    if not dropped:
+        return decision
+    changes = tuple(kept)
+    return replace(
+        decision,
+        chosen=replace(decision.chosen, changes=changes),
+        cost_per_hour=change_cost(newer.catalog, changes),
+    )
+
+
+def _still_leaving(change: PoolChange, newer: Snapshot) -> PoolChange:
+    """The change without the victims that are busy, unseen or unknown now."""
+    if not change.victims:
+        return change
+    free = {node.instance_id for node in newer.pool(change.pool).nodes() if _may_leave(node.phase, node.gpus_used)}
+    victims = tuple(victim for victim in change.victims if victim in free)
+    return replace(change, victims=victims, after=Nodes(change.before - len(victims)))
+
+
+def _may_leave(phase: NodePhase, gpus_used: int) -> bool:
+    return phase is not NodePhase.GONE and gpus_used == 0

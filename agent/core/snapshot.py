@@ -1,0 +1,144 @@
+"""The whole input of a decision: what was known at one moment. Frozen; doubt is a value, never a zero.
+
+Four truths keep four names here: *configured* (stack file), *applied* (Pulumi's state), *observed*
+(cloud and cluster), and *planned*, which is a Decision and no part of a snapshot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from contract.catalog import Catalog, PoolRow
+from contract.units import GiB, Gpus, Nodes, Percent
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A reading that is not there or not to be believed; `why` is fit to be shown to a person."""
+
+    why: str
+
+
+class NodePhase(StrEnum):
+    """Where a rented node stands, as the agent can tell. Legal changes: agent/core/phases.py."""
+
+    BOOTING = "booting"
+    JOINED = "joined"
+    GPU_READY = "gpu_ready"
+    DRAINING = "draining"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """One node or cloud instance. `gpus` are allocatable now: 0 until the driver is up (R7.2).
+
+    `instance_id` is the cloud's id; `since` is when the cloud launched it or, failing that, when the
+    node joined.
+    """
+
+    name: str
+    pool: str
+    phase: NodePhase
+    since: datetime
+    gpus: Gpus
+    gpus_used: Gpus
+    instance_id: str
+
+    @property
+    def is_empty(self) -> bool:
+        """No GPU work on a node that could take some."""
+        return self.phase is NodePhase.GPU_READY and self.gpus_used == 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchFailure:
+    """The cloud's own word that it could not deliver a node of a pool."""
+
+    code: str
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolState:
+    """One rented pool, its three outer truths side by side."""
+
+    pool: str
+    stack: str
+    configured: Nodes
+    applied: Nodes | Unknown
+    observed: tuple[NodeView, ...] | Unknown
+    failure: LaunchFailure | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Configured and applied agree: no edit of a person or of ours is on its way."""
+        return self.applied == self.configured
+
+    def nodes(self) -> tuple[NodeView, ...]:
+        """The observed nodes; none when the reading is unknown (callers check that first)."""
+        return () if isinstance(self.observed, Unknown) else self.observed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedTask:
+    """One task waiting for GPUs: `gpus` in all, in pods of `gpus_per_pod`, whole or not at all."""
+
+    task: str
+    department: str
+    gpus: Gpus
+    gpus_per_pod: Gpus
+    gpu_memory: GiB
+    preemptible: bool
+    queued_since: datetime
+
+    @property
+    def pods(self) -> int:
+        """Number of pods, each on a node of its own or beside others."""
+        return -(-self.gpus // self.gpus_per_pod)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalState:
+    """The owned cluster: allocatable GPUs and those that pods hold."""
+
+    gpus: Gpus
+    gpus_used: Gpus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """What the agent knew at `taken_at`. Its `catalog` gives prices, quotas and shapes (I33)."""
+
+    taken_at: datetime
+    catalog: Catalog
+    local_use: Percent | Unknown
+    local: LocalState | Unknown
+    queue: tuple[QueuedTask, ...] | Unknown
+    pools: tuple[PoolState, ...]
+    notes: tuple[str, ...] = ()
+
+    def row(self, pool: PoolState) -> PoolRow:
+        """The catalogue row of a pool."""
+        return self.catalog.pools[pool.pool]
+
+    def pool(self, name: str) -> PoolState:
+        """The state of one pool by name; KeyError when the snapshot has none."""
+        return next(pool for pool in self.pools if pool.pool == name)
+
+    def queued_tasks(self) -> int | Unknown:
+        """How many tasks wait."""
+        return self.queue if isinstance(self.queue, Unknown) else len(self.queue)
+
+    def cloud_nodes(self) -> Nodes:
+        """Rented nodes that are configured, whether they have come or not."""
+        return Nodes(sum(pool.configured for pool in self.pools))
+
+
+def is_overdue(node: NodeView, row: PoolRow, now: datetime) -> bool:
+    """Whether a node has had its time to become GPU-ready and is not."""
+    coming = node.phase in (NodePhase.BOOTING, NodePhase.JOINED)
+    return coming and now - node.since > row.boot.deadline

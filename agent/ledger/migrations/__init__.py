@@ -1,0 +1,1 @@
+"""Alembic's home; `agent.ledger.schema.upgrade` is the only caller."""

@@ -1,0 +1,216 @@
+"""The ledger on SQLAlchemy: appends and reads, nothing else; every failure becomes LedgerBroken.
+
+On SQLite it runs in WAL mode with full sync: a row that was acknowledged outlives a power cut.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from agent.core.codec import CodecError, from_json, to_json
+from agent.core.config_change import ConfigChange
+from agent.core.decision import Action, Decision
+from agent.core.memory import Memory
+from agent.core.phases import NodeEvent
+from agent.core.snapshot import Snapshot
+from agent.errors import LedgerBroken
+from agent.ledger import schema
+from agent.ports import ChangeState, StoredChange, StoredDecision, TickRecord
+from contract.units import Nodes
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Inputs:
+    """What a decision is rerun from."""
+
+    snapshot: Snapshot
+    memory: Memory
+
+
+class SqlLedger:
+    """A LedgerStore on any database that SQLAlchemy reaches."""
+
+    def __init__(self, url: str) -> None:
+        """Open, and bring the schema up to date. Raises LedgerBroken."""
+        self._name = sa.make_url(url).render_as_string(hide_password=True)
+        with self._guarded():
+            self._engine = sa.create_engine(url)
+            if self._engine.dialect.name == "sqlite":
+                _prepare_sqlite(self._engine)
+            if not schema.is_current(self._engine):
+                schema.upgrade(self._engine)
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    def memory(self) -> Memory:
+        with self._guarded(), self._engine.connect() as connection:
+            query = sa.select(schema.tick.c.memory_after).order_by(schema.tick.c.id.desc()).limit(1)
+            packed = connection.execute(query).scalar()
+            return Memory() if packed is None else _unpack(Memory, packed)
+
+    def record(self, tick: TickRecord) -> int:
+        with self._guarded(), self._engine.begin() as connection:
+            row = {
+                "taken_at": tick.snapshot.taken_at.isoformat(),
+                "action": tick.decision.action.value,
+                "policy_digest": tick.policy_digest,
+                "withdrawn": tick.withdrawn,
+                "inputs": _pack(_Inputs(snapshot=tick.snapshot, memory=tick.memory_before)),
+                "decision": _pack(tick.decision),
+                "memory_after": _pack(tick.memory_after),
+            }
+            tick_id = _new_id(connection.execute(schema.tick.insert().values(row)))
+            if tick.events:
+                connection.execute(schema.node_event.insert(), [_event_row(tick_id, event) for event in tick.events])
+            return tick_id
+
+    def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
+        with self._guarded(), self._engine.begin() as connection:
+            row = {
+                "tick_id": decision_id,
+                "stack": change.stack,
+                "sizes_before": change.sizes_before(),
+                "sizes_after": change.sizes_after(),
+                "victims": {item.pool: list(item.victims) for item in change.changes if item.victims},
+                "candidate_digest": candidate_digest,
+            }
+            change_id = _new_id(connection.execute(schema.change.insert().values(row)))
+            connection.execute(
+                schema.change_event.insert().values(_change_event(change_id, ChangeState.STARTED, "", at))
+            )
+            return change_id
+
+    def end(self, change_id: int, state: ChangeState, detail: str, at: datetime) -> None:
+        with self._guarded(), self._engine.begin() as connection:
+            connection.execute(schema.change_event.insert().values(_change_event(change_id, state, detail, at)))
+
+    def open_changes(self) -> tuple[StoredChange, ...]:
+        open_states = (ChangeState.STARTED.value, ChangeState.APPLIED.value)
+        newest = self._last_words().where(schema.change_event.c.state.in_(open_states))
+        with self._guarded(), self._engine.connect() as connection:
+            stored = tuple(_stored_change(row) for row in connection.execute(newest.order_by(schema.change.c.id)))
+        return tuple(change for change in stored if change.state is ChangeState.STARTED or change.victims)
+
+    def changes(self, limit: int) -> tuple[StoredChange, ...]:
+        newest = self._last_words().order_by(schema.change.c.id.desc()).limit(limit)
+        with self._guarded(), self._engine.connect() as connection:
+            return tuple(_stored_change(row) for row in connection.execute(newest))
+
+    def decisions(self, limit: int, *, actions_only: bool) -> tuple[StoredDecision, ...]:
+        query = sa.select(schema.tick).order_by(schema.tick.c.id.desc()).limit(limit)
+        if actions_only:
+            query = query.where(schema.tick.c.action != Action.HOLD.value)
+        with self._guarded(), self._engine.connect() as connection:
+            return tuple(_stored_decision(row) for row in connection.execute(query))
+
+    def decision(self, decision_id: int) -> StoredDecision | None:
+        query = sa.select(schema.tick).where(schema.tick.c.id == decision_id)
+        with self._guarded(), self._engine.connect() as connection:
+            row = connection.execute(query).one_or_none()
+            return None if row is None else _stored_decision(row)
+
+    def _last_words(self) -> sa.Select[Any]:
+        """Each change with the newest event about it."""
+        events = schema.change_event
+        newest = sa.select(sa.func.max(events.c.id)).group_by(events.c.change_id).scalar_subquery()
+        joined = schema.change.join(events, events.c.change_id == schema.change.c.id)
+        return (
+            sa.select(schema.change, events.c.state, events.c.detail, events.c.at)
+            .select_from(joined)
+            .where(events.c.id.in_(newest))
+        )
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (sa.exc.SQLAlchemyError, CodecError, zlib.error, OSError) as error:
+            hint = "check that its folder exists, is writable and has room; then try again"
+            raise LedgerBroken(str(error).splitlines()[0], target=f"ledger {self._name}", hint=hint) from error
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a SQLite ledger in a file; makes its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{path}"
+
+
+def _prepare_sqlite(engine: sa.Engine) -> None:
+    @sa.event.listens_for(engine, "connect")
+    def on_connect(connection: Any, _record: object) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=5000"):
+            connection.execute(f"PRAGMA {pragma}")
+
+
+def _pack(value: object) -> bytes:
+    return zlib.compress(json.dumps(to_json(value), separators=(",", ":")).encode(), level=1)
+
+
+def _unpack(kind: type[T], packed: bytes) -> T:
+    return from_json(kind, json.loads(zlib.decompress(packed)))
+
+
+def _new_id(result: sa.CursorResult[Any]) -> int:
+    key = result.inserted_primary_key
+    if key is None:
+        raise sa.exc.InvalidRequestError("the database gave no id for a new row")
+    return int(key[0])
+
+
+def _change_event(change_id: int, state: ChangeState, detail: str, at: datetime) -> dict[str, object]:
+    return {"change_id": change_id, "state": state.value, "detail": detail, "at": at.isoformat()}
+
+
+def _event_row(tick_id: int, event: NodeEvent) -> dict[str, object]:
+    return {
+        "tick_id": tick_id,
+        "node": event.node,
+        "pool": event.pool,
+        "before": event.before.value if event.before else None,
+        "after": event.after.value,
+        "is_legal": event.is_legal,
+        "at": event.at.isoformat(),
+    }
+
+
+def _stored_decision(row: sa.Row[Any]) -> StoredDecision:
+    inputs = _unpack(_Inputs, row.inputs)
+    return StoredDecision(
+        id=row.id,
+        snapshot=inputs.snapshot,
+        memory_before=inputs.memory,
+        decision=_unpack(Decision, row.decision),
+        withdrawn=row.withdrawn,
+    )
+
+
+def _stored_change(row: sa.Row[Any]) -> StoredChange:
+    return StoredChange(
+        id=row.id,
+        decision_id=row.tick_id,
+        stack=row.stack,
+        before=_sizes(row.sizes_before),
+        after=_sizes(row.sizes_after),
+        victims={pool: tuple(victims) for pool, victims in row.victims.items()},
+        candidate_digest=row.candidate_digest,
+        state=ChangeState(row.state),
+        detail=row.detail,
+        at=datetime.fromisoformat(row.at),
+    )
+
+
+def _sizes(stored: Mapping[str, int]) -> dict[str, Nodes]:
+    return {pool: Nodes(size) for pool, size in stored.items()}

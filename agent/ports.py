@@ -1,0 +1,179 @@
+"""The doors of the agent: Protocols that adapters satisfy and that tests fill with small fakes.
+
+A method raises the errors named in its docstring, all from agent.errors, and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from agent.core.config_change import ConfigChange
+from agent.core.decision import Decision
+from agent.core.guard import Preview
+from agent.core.memory import Memory
+from agent.core.phases import NodeEvent
+from agent.core.readings import ClusterReading, PoolBinding, PoolReading, UseReading
+from agent.core.snapshot import Snapshot
+from contract.units import Nodes
+
+
+class Clock(Protocol):
+    """Where the shell gets the time; the core gets it as a field of the snapshot."""
+
+    def now(self) -> datetime:
+        """The current time, with its zone."""
+
+
+class MetricsReader(Protocol):
+    """Prometheus."""
+
+    def local_use(self, now: datetime) -> UseReading:
+        """GPU use of the owned site. Never raises: what cannot be believed is Unknown in the reading."""
+
+
+class ClusterReader(Protocol):
+    """One Kubernetes cluster, read only."""
+
+    def read(self) -> ClusterReading:
+        """Nodes and the pods that ask for GPUs. Raises SignalUnavailable, NotAuthorised."""
+
+
+class NodeGate(Protocol):
+    """One Kubernetes cluster, the writes that a drain needs."""
+
+    def cordon(self, node: str) -> None:
+        """Keep new work off a node; harmless when already so. Raises DrainRefused, SignalUnavailable."""
+
+    def uncordon(self, node: str) -> None:
+        """Let work onto a node again; harmless when the node is gone. Raises SignalUnavailable."""
+
+    def busy_gpus(self, node: str) -> int:
+        """GPUs held on a node right now. Raises SignalUnavailable."""
+
+
+class CloudReader(Protocol):
+    """One cloud: what it counts to a pool, and protection against its own scale-in."""
+
+    def read_pools(self, bindings: Sequence[PoolBinding]) -> Mapping[str, PoolReading]:
+        """Instances and the last launch failure by pool, all pools of one region in as few calls as it takes.
+
+        Raises CloudUnavailable, CloudRefused, NotAuthorised.
+        """
+
+    def set_protection(self, binding: PoolBinding, instance_ids: Sequence[str], *, protected: bool) -> None:
+        """Protect instances against scale-in, or end it; harmless when already so. Raises as read_pools."""
+
+
+class StackDriver(Protocol):
+    """Pulumi. One writer a stack; every call names its stack."""
+
+    def read_file(self, stack: str) -> str:
+        """The stack file's text. Raises StackMissing, StackUnreadable."""
+
+    def bindings(self, stack: str) -> Mapping[str, PoolBinding]:
+        """The pools that the stack's state holds. Raises StackMissing, StackUnreadable, PulumiTimeout."""
+
+    def preview(self, stack: str, candidate: str) -> Preview:
+        """What `candidate` as the stack's file would do; touches nothing.
+
+        Raises StackMissing, StackUnreadable, PreviewRefused, PulumiTimeout.
+        """
+
+    def replace_file(self, stack: str, expected: str, candidate: str) -> None:
+        """Put `candidate` in place atomically if the file still holds `expected`. Raises ConfigConflict."""
+
+    def apply(self, stack: str, message: str) -> Mapping[str, PoolBinding]:
+        """`pulumi up`; gives the new bindings. Raises StackLocked, ApplyFailed, PulumiTimeout and as preview."""
+
+    def recover(self, stack: str) -> tuple[str, ...]:
+        """Release a lock whose owner is proven dead; says what was done. Raises StackLocked, PendingOperations."""
+
+
+class ChangeState(StrEnum):
+    """How the carrying out of one stack's change ended; STARTED alone means: killed in between."""
+
+    STARTED = "started"
+    APPLIED = "applied"
+    REFUSED = "refused"
+    FAILED = "failed"
+    WITHDRAWN = "withdrawn"
+    VERIFIED = "verified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickRecord:
+    """One tick as the ledger keeps it: inputs, decision, and the memory that the next tick starts from."""
+
+    snapshot: Snapshot
+    policy_digest: str
+    memory_before: Memory
+    decision: Decision
+    memory_after: Memory
+    events: tuple[NodeEvent, ...]
+    withdrawn: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredDecision:
+    """A decision read back from the ledger."""
+
+    id: int
+    snapshot: Snapshot
+    memory_before: Memory
+    decision: Decision
+    withdrawn: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredChange:
+    """A stack change read back, with the last word on it."""
+
+    id: int
+    decision_id: int
+    stack: str
+    before: Mapping[str, Nodes]
+    after: Mapping[str, Nodes]
+    victims: Mapping[str, tuple[str, ...]]
+    candidate_digest: str
+    state: ChangeState
+    detail: str
+    at: datetime
+
+
+class Sensor(Protocol):
+    """All senses together."""
+
+    def snapshot(self) -> Snapshot:
+        """One picture of now. Raises only what makes every decision void: StackMissing, StackUnreadable."""
+
+
+class LedgerStore(Protocol):
+    """Append-only memory of all that was seen, decided and done. Every method raises LedgerBroken."""
+
+    def memory(self) -> Memory:
+        """Where the last tick left off; an empty memory at the first start."""
+
+    def record(self, tick: TickRecord) -> int:
+        """Keep a tick whole or not at all; gives the decision's id. Durable when it returns."""
+
+    def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
+        """Keep the intent before anything is touched; gives the change's id. Durable when it returns."""
+
+    def end(self, change_id: int, state: ChangeState, detail: str, at: datetime) -> None:
+        """Keep how a change ended."""
+
+    def open_changes(self) -> tuple[StoredChange, ...]:
+        """Changes begun and never ended (the agent was killed), and shrinks applied but not yet verified."""
+
+    def changes(self, limit: int) -> tuple[StoredChange, ...]:
+        """The newest changes, newest first."""
+
+    def decisions(self, limit: int, *, actions_only: bool) -> tuple[StoredDecision, ...]:
+        """The newest decisions, newest first."""
+
+    def decision(self, decision_id: int) -> StoredDecision | None:
+        """One decision by id."""

@@ -1,0 +1,1 @@
+"""Sensors: one adapter a source, and assemble.py that joins their readings into one Snapshot."""

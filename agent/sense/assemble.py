@@ -1,0 +1,180 @@
+"""Join all readings of one round into a Snapshot. Pure; whatever could not be read stays Unknown.
+
+A node is matched with its cloud instance by instance id; a GPU pool's node without allocatable GPUs
+counts as joined, not as ready (I32). Sizes and shapes come from the catalogue, never from nodes (I33).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+
+from agent.core.policy import UseSignal
+from agent.core.readings import (
+    ClusterNode,
+    ClusterPod,
+    ClusterReading,
+    PoolBinding,
+    PoolReading,
+    Readings,
+)
+from agent.core.snapshot import (
+    LocalState,
+    NodePhase,
+    NodeView,
+    PoolState,
+    QueuedTask,
+    Snapshot,
+    Unknown,
+)
+from contract import labels
+from contract.catalog import Catalog, PoolRow
+from contract.units import Gpus, Nodes, Percent
+
+
+def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapshot:
+    """One picture of one moment. Never raises for missing data."""
+    home = {row.cluster for row in catalog.onprem_pools()}
+    local = _local_state(home, readings)
+    return Snapshot(
+        taken_at=readings.taken_at,
+        catalog=catalog,
+        local_use=readings.use.use if signal is UseSignal.UTILIZATION else _allocation(local),
+        local=local,
+        queue=_queue(readings, home),
+        pools=_pools(readings, catalog),
+        notes=readings.use.notes,
+    )
+
+
+def _local_state(home: set[str], readings: Readings) -> LocalState | Unknown:
+    gpus = used = 0
+    for cluster in sorted(home):
+        reading = readings.clusters.get(cluster, Unknown(f"{cluster} was not read"))
+        if isinstance(reading, Unknown):
+            return reading
+        used_by_node = _used_by_node(reading.pods)
+        for node in reading.nodes:
+            if node.is_ready and not node.is_cordoned:
+                gpus += node.gpus
+                used += used_by_node[node.name]
+    if gpus == 0:
+        return Unknown(f"no ready node with GPUs in {', '.join(sorted(home))}")
+    return LocalState(gpus=Gpus(gpus), gpus_used=Gpus(used))
+
+
+def _allocation(local: LocalState | Unknown) -> Percent | Unknown:
+    if isinstance(local, Unknown):
+        return local
+    return Percent(min(100.0, 100.0 * local.gpus_used / local.gpus))
+
+
+def _queue(readings: Readings, home: set[str]) -> tuple[QueuedTask, ...] | Unknown:
+    """Waiting tasks of the owned clusters, oldest first: users submit there (R3.3)."""
+    waiting: defaultdict[str, list[ClusterPod]] = defaultdict(list)
+    for cluster in sorted(home):
+        reading = readings.clusters.get(cluster, Unknown(f"{cluster} was not read"))
+        if isinstance(reading, Unknown):
+            return reading
+        for pod in reading.pods:
+            if pod.node is None:
+                waiting[pod.task].append(pod)
+    tasks = (_task(name, pods) for name, pods in waiting.items())
+    return tuple(sorted(tasks, key=lambda task: (task.queued_since, task.task)))
+
+
+def _task(name: str, pods: list[ClusterPod]) -> QueuedTask:
+    return QueuedTask(
+        task=name,
+        department=pods[0].department,
+        gpus=Gpus(sum(pod.gpus for pod in pods)),
+        gpus_per_pod=Gpus(max(pod.gpus for pod in pods)),
+        gpu_memory=max(pod.gpu_memory for pod in pods),
+        preemptible=all(pod.preemptible for pod in pods),
+        queued_since=min(pod.created_at for pod in pods),
+    )
+
+
+def _pools(readings: Readings, catalog: Catalog) -> tuple[PoolState, ...]:
+    used = {
+        name: _used_by_node(reading.pods)
+        for name, reading in readings.clusters.items()
+        if isinstance(reading, ClusterReading)
+    }
+    states = []
+    for stack in readings.stacks:
+        for pool, configured in stack.configured.items():
+            row = catalog.pools[pool]
+            reading = readings.pools.get(pool, Unknown(f"{pool} was not read in its cloud"))
+            bindings = stack.bindings
+            states.append(
+                PoolState(
+                    pool=pool,
+                    stack=stack.stack,
+                    configured=configured,
+                    applied=_applied(bindings, pool),
+                    observed=_observed(
+                        row,
+                        reading,
+                        readings.clusters.get(row.cluster),
+                        used.get(row.cluster, Counter()),
+                    ),
+                    failure=reading.failure if isinstance(reading, PoolReading) else None,
+                )
+            )
+    return tuple(states)
+
+
+def _applied(bindings: Mapping[str, PoolBinding] | Unknown, pool: str) -> Nodes | Unknown:
+    if isinstance(bindings, Unknown):
+        return bindings
+    binding = bindings.get(pool)
+    return binding.applied if binding else Unknown(f"the state holds no {pool}")
+
+
+def _observed(
+    row: PoolRow,
+    reading: PoolReading | Unknown,
+    cluster: ClusterReading | Unknown | None,
+    used: Counter[str],
+) -> tuple[NodeView, ...] | Unknown:
+    if isinstance(reading, Unknown):
+        return reading
+    if isinstance(cluster, Unknown) or cluster is None:
+        return cluster or Unknown(f"{row.cluster} was not read")
+    nodes = {node.instance_id: node for node in _of_pool(cluster.nodes, row.pool)}
+    views = []
+    for instance in reading.instances:
+        node = nodes.get(instance.instance_id)
+        views.append(
+            NodeView(
+                name=node.name if node else instance.instance_id,
+                pool=row.pool,
+                phase=NodePhase.DRAINING if instance.is_leaving else _phase(node),
+                since=instance.launched_at,
+                gpus=node.gpus if node else Gpus(0),
+                gpus_used=Gpus(used[node.name]) if node else Gpus(0),
+                instance_id=instance.instance_id,
+            )
+        )
+    return tuple(views)
+
+
+def _of_pool(nodes: Iterable[ClusterNode], pool: str) -> Iterable[ClusterNode]:
+    return (node for node in nodes if node.labels.get(labels.POOL) == pool)
+
+
+def _phase(node: ClusterNode | None) -> NodePhase:
+    if node is None or not node.is_ready:
+        return NodePhase.BOOTING
+    if node.is_cordoned:
+        return NodePhase.DRAINING
+    return NodePhase.GPU_READY if node.gpus > 0 else NodePhase.JOINED
+
+
+def _used_by_node(pods: Iterable[ClusterPod]) -> Counter[str]:
+    used: Counter[str] = Counter()
+    for pod in pods:
+        if pod.node is not None:
+            used[pod.node] += pod.gpus
+    return used
