@@ -12,12 +12,14 @@ from datetime import datetime
 
 from agent.core.snapshot import NodePhase, NodeView, Snapshot
 
+_ENDS = frozenset({NodePhase.LEAVING, NodePhase.GONE})
 _LEGAL: dict[NodePhase | None, frozenset[NodePhase]] = {
-    None: frozenset({NodePhase.BOOTING, NodePhase.JOINED, NodePhase.GPU_READY, NodePhase.DRAINING}),
-    NodePhase.BOOTING: frozenset({NodePhase.JOINED, NodePhase.GPU_READY, NodePhase.DRAINING, NodePhase.GONE}),
-    NodePhase.JOINED: frozenset({NodePhase.GPU_READY, NodePhase.DRAINING, NodePhase.GONE}),
-    NodePhase.GPU_READY: frozenset({NodePhase.DRAINING, NodePhase.GONE}),
-    NodePhase.DRAINING: frozenset({NodePhase.GPU_READY, NodePhase.GONE}),
+    None: frozenset(NodePhase) - {NodePhase.GONE},
+    NodePhase.BOOTING: frozenset({NodePhase.JOINED, NodePhase.GPU_READY, NodePhase.DRAINING}) | _ENDS,
+    NodePhase.JOINED: frozenset({NodePhase.GPU_READY, NodePhase.DRAINING}) | _ENDS,
+    NodePhase.GPU_READY: frozenset({NodePhase.DRAINING}) | _ENDS,
+    NodePhase.DRAINING: frozenset({NodePhase.GPU_READY}) | _ENDS,
+    NodePhase.LEAVING: frozenset({NodePhase.GONE}),
     NodePhase.GONE: frozenset(),
 }
 

@@ -73,4 +73,4 @@ def _still_leaving(change: PoolChange, newer: Snapshot) -> PoolChange:
 
 
 def _may_leave(phase: NodePhase, gpus_used: int) -> bool:
-    return phase is not NodePhase.GONE and gpus_used == 0
+    return phase not in (NodePhase.LEAVING, NodePhase.GONE) and gpus_used == 0

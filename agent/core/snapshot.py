@@ -22,12 +22,16 @@ class Unknown:
 
 
 class NodePhase(StrEnum):
-    """Where a rented node stands, as the agent can tell. Legal changes: agent/core/phases.py."""
+    """Where a rented node stands, as the agent can tell. Legal changes: agent/core/phases.py.
+
+    DRAINING is cordoned, by us or by a person; LEAVING is being ended by its cloud.
+    """
 
     BOOTING = "booting"
     JOINED = "joined"
     GPU_READY = "gpu_ready"
     DRAINING = "draining"
+    LEAVING = "leaving"
     GONE = "gone"
 
 
@@ -49,8 +53,8 @@ class NodeView:
 
     @property
     def is_empty(self) -> bool:
-        """No GPU work on a node that could take some."""
-        return self.phase is NodePhase.GPU_READY and self.gpus_used == 0
+        """A node with GPUs and no work on them. A cordoned one counts too: it costs as much."""
+        return self.phase in (NodePhase.GPU_READY, NodePhase.DRAINING) and self.gpus > 0 and self.gpus_used == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ from contract import labels
 from contract.catalog import Catalog, PoolRow
 from contract.units import Gpus, Nodes, Percent
 
+_MIN_REPORTING = 0.8
+
 
 def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapshot:
     """One picture of one moment. Never raises for missing data."""
@@ -39,7 +41,7 @@ def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapsho
     return Snapshot(
         taken_at=readings.taken_at,
         catalog=catalog,
-        local_use=readings.use.use if signal is UseSignal.UTILIZATION else _allocation(local),
+        local_use=_utilization(readings, local) if signal is UseSignal.UTILIZATION else _allocation(local),
         local=local,
         queue=_queue(readings, home),
         pools=_pools(readings, catalog),
@@ -61,6 +63,15 @@ def _local_state(home: set[str], readings: Readings) -> LocalState | Unknown:
     if gpus == 0:
         return Unknown(f"no ready node with GPUs in {', '.join(sorted(home))}")
     return LocalState(gpus=Gpus(gpus), gpus_used=Gpus(used))
+
+
+def _utilization(readings: Readings, local: LocalState | Unknown) -> Percent | Unknown:
+    """The reported use, if enough of the cluster's GPUs report at all."""
+    reporting = readings.use.series
+    if isinstance(local, LocalState) and reporting < _MIN_REPORTING * local.gpus:
+        missing = f"only {reporting} of {local.gpus} local GPUs report their use"
+        return readings.use.use if isinstance(readings.use.use, Unknown) else Unknown(missing)
+    return readings.use.use
 
 
 def _allocation(local: LocalState | Unknown) -> Percent | Unknown:
@@ -150,7 +161,7 @@ def _observed(
             NodeView(
                 name=node.name if node else instance.instance_id,
                 pool=row.pool,
-                phase=NodePhase.DRAINING if instance.is_leaving else _phase(node),
+                phase=NodePhase.LEAVING if instance.is_leaving else _phase(node),
                 since=instance.launched_at,
                 gpus=node.gpus if node else Gpus(0),
                 gpus_used=Gpus(used[node.name]) if node else Gpus(0),

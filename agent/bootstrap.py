@@ -1,0 +1,129 @@
+"""The only place that builds adapters and hands them over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from agent.act.node_gate import KubernetesGate
+from agent.act.pulumi_stack import PulumiSettings, PulumiStacks
+from agent.carry_out import Actuators
+from agent.cluster_access import ClusterEndpoint
+from agent.clouds.alicloud import AlicloudPools
+from agent.clouds.aws import AwsPools
+from agent.core.policy import Policy, parse_policy
+from agent.errors import BadSettings, NothingRecorded
+from agent.ledger.store import SqlLedger, sqlite_url
+from agent.loop import Agent
+from agent.ports import Clock, CloudReader
+from agent.sense.clock import HttpClock, SystemClock
+from agent.sense.kubernetes import KubernetesReader
+from agent.sense.prometheus import PrometheusEndpoint, PrometheusUse
+from agent.sense.rounds import Rounds, Sources
+from agent.settings import Settings
+from contract.catalog import Catalog, Provider, read_catalog
+from contract.yaml_document import read_document
+
+_RECHECK_EMPTY = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wired:
+    """An agent ready to tick, and what the shell around it needs to see."""
+
+    agent: Agent
+    catalog: Catalog
+    policy: Policy
+    ledger: SqlLedger
+    stacks: PulumiStacks
+    clock: Clock
+    tick_seconds: float | None
+
+
+def build(settings: Settings) -> Wired:
+    """Read the files, open the ledger, connect everything. Raises InvalidInput and errors of agent.errors."""
+    catalog = read_catalog(settings.project_dir / "stacks" / "catalog.yaml")
+    policy = parse_policy(*read_document(settings.project_dir / "stacks" / "policy.yaml"))
+    clock: Clock = HttpClock(settings.clock_url) if settings.clock_url else SystemClock()
+    ledger = open_ledger(settings.ledger_url)
+    stacks = _pulumi(settings)
+    endpoints = _endpoints(settings)
+    clouds = _clouds(settings, catalog)
+    sources = Sources(
+        clock=clock,
+        metrics=PrometheusUse(PrometheusEndpoint(url=settings.prometheus_url, query=settings.use_query)),
+        clusters={name: KubernetesReader(endpoint) for name, endpoint in endpoints.items()},
+        clouds=clouds,
+        stacks=stacks,
+        stack_names=settings.stacks,
+    )
+    hands = Actuators(
+        clock=clock,
+        stacks=stacks,
+        gates={name: KubernetesGate(endpoint) for name, endpoint in endpoints.items()},
+        clouds=clouds,
+        ledger=ledger,
+    )
+    sensor = Rounds(sources, catalog, policy.sampling.use_signal, _RECHECK_EMPTY)
+    return Wired(
+        agent=Agent(sensor=sensor, hands=hands, policy=policy),
+        catalog=catalog,
+        policy=policy,
+        ledger=ledger,
+        stacks=stacks,
+        clock=clock,
+        tick_seconds=settings.tick_seconds,
+    )
+
+
+def open_ledger(name: str, *, must_exist: bool = False) -> SqlLedger:
+    """A ledger by file or SQLAlchemy URL. With `must_exist` a missing file is NothingRecorded, not made."""
+    if "://" in name and not name.startswith("sqlite:///"):
+        return SqlLedger(name)
+    path = Path(name.removeprefix("sqlite:///"))
+    if must_exist and not path.is_file():
+        hint = "run 'spillway demo' or 'spillway run' first, or name another file"
+        raise NothingRecorded("there is no ledger", target=str(path), hint=hint)
+    return SqlLedger(sqlite_url(path))
+
+
+def _pulumi(settings: Settings) -> PulumiStacks:
+    return PulumiStacks(
+        PulumiSettings(
+            project_dir=settings.project_dir,
+            project="spillway",
+            stacks_dir=settings.project_dir / "stacks",
+            binary=settings.pulumi,
+            home=settings.pulumi_home,
+            backend_url=settings.backend_url,
+            environment=settings.environment,
+            limit_seconds=settings.pulumi_limit_seconds,
+        )
+    )
+
+
+def _endpoints(settings: Settings) -> dict[str, ClusterEndpoint]:
+    endpoints = {}
+    for name, cluster in settings.clusters.items():
+        try:
+            token = cluster.token_file.read_text(encoding="utf-8").strip()
+        except OSError as error:
+            hint = f"put the cluster's token into {cluster.token_file}"
+            raise BadSettings(f"its token cannot be read: {error}", target=f"cluster {name}", hint=hint) from error
+        endpoints[name] = ClusterEndpoint(name=name, url=cluster.url, token=token, ca_file=cluster.ca_file)
+    return endpoints
+
+
+def _clouds(settings: Settings, catalog: Catalog) -> dict[Provider, CloudReader]:
+    """One reader a cloud whose pools stand in the catalogue; credentials come from the cloud SDK's own chain."""
+    clouds: dict[Provider, CloudReader] = {}
+    makers = {Provider.AWS: AwsPools, Provider.ALICLOUD: AlicloudPools}
+    for provider, maker in makers.items():
+        regions = {row.region for row in catalog.cloud_pools(provider)}
+        if len(regions) > 1:
+            hint = "run one agent a region, or keep one region in the catalogue"
+            raise BadSettings(f"has pools in {sorted(regions)}", target=str(provider), hint=hint)
+        for region in regions:
+            clouds[provider] = maker(region, settings.endpoints.get(provider))
+    return clouds

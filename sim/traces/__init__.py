@@ -1,0 +1,1 @@
+"""Job traces that the twin runs, each with its source and licence in README.md."""

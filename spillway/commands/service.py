@@ -1,0 +1,141 @@
+"""`spillway run`, `tick` and `status`: the agent as a service, once, or only looking."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from agent.bootstrap import Wired
+from agent.core.codec import to_json
+from agent.core.costing import running_cost
+from agent.core.decision import Action
+from agent.core.explain import headline, sentences
+from agent.core.snapshot import PoolState, Snapshot, Unknown
+from agent.errors import ExitCode
+from agent.loop import TickReport
+from agent.schedule import Job, run_tick, serve
+from spillway.commands.history import money_data
+from spillway.output import Format, OutputOption, console, print_json, table
+from spillway.wiring import TwinOption, wire
+
+_LOG = logging.getLogger("spillway")
+
+
+def run(twin: TwinOption = False) -> None:
+    """Run the agent until it is told to stop; one line a decision."""
+    wired = wire(twin)
+    every = _tick_interval(wired)
+    _LOG.info("spillway watches %d pools every %s; stop with Ctrl-C", len(wired.catalog.cloud_pools()), every)
+    job = Job(name="tick", every=every, run=lambda: run_tick(wired.agent.tick, _log_tick))
+    serve((job,), datetime.now(UTC))
+
+
+def tick(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="decide and show; touch and record nothing")] = False,
+    twin: TwinOption = False,
+    output: OutputOption = Format.TEXT,
+) -> int:
+    """Run one tick: sense, decide, act, record."""
+    wired = wire(twin)
+    report = wired.agent.dry_run() if dry_run else wired.agent.tick()
+    if output is Format.JSON:
+        print_json(_tick_data(report))
+    else:
+        _print_tick(report, dry_run=dry_run)
+    return report.error.exit_code if report.error else ExitCode.OK
+
+
+def status(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> None:
+    """Show load, queue, pools and the hourly bill, as the agent sees them now."""
+    wired = wire(twin)
+    snapshot = wired.agent.sensor.snapshot()
+    if output is Format.JSON:
+        print_json(_status_data(snapshot))
+        return
+    out = console()
+    sizes = ((pool.pool, pool.configured) for pool in snapshot.pools)
+    cost = running_cost(snapshot.catalog, sizes)
+    out.print(
+        f"[bold]local use {escape(_show(snapshot.local_use))}[/], {escape(_show(snapshot.queued_tasks()))} tasks queued, "
+        f"{snapshot.cloud_nodes()} rented nodes, {cost} an hour"
+    )
+    headings = ("pool", "configured", "applied", "ready", "coming", "busy", "last failure")
+    rows = [_pool_cells(pool) for pool in snapshot.pools]
+    out.print(table(headings, rows, numbers=("configured", "applied", "ready", "coming", "busy")))
+    for note in snapshot.notes:
+        out.print(f"note: {escape(note)}")
+
+
+def _tick_interval(wired: Wired) -> timedelta:
+    if wired.tick_seconds is not None:
+        return timedelta(seconds=wired.tick_seconds)
+    return wired.policy.sampling.every
+
+
+def _log_tick(report: TickReport) -> None:
+    """One record a tick; quiet ticks are in the ledger and stay out of the log."""
+    for note in report.notes:
+        _LOG.info("%s", note)
+    if report.error:
+        _LOG.error("%s; next: %s", report.error, report.error.hint)
+    if report.decision and report.decision.action is not Action.HOLD:
+        withdrawn = f" Withdrawn: {report.withdrawn}." if report.withdrawn else ""
+        _LOG.info("decision %s: %s%s", report.decision_id, headline(report.decision), withdrawn)
+
+
+def _print_tick(report: TickReport, *, dry_run: bool) -> None:
+    out = console()
+    if dry_run:
+        out.print("Dry run: nothing is touched, nothing is recorded.")
+    for line in sentences(report.decision) if report.decision else ():
+        out.print(escape(line))
+    for line in (*report.notes, *(f"{change.stack}: {change.state}: {change.detail}" for change in report.changes)):
+        out.print(escape(line))
+    if report.withdrawn:
+        out.print(f"Withdrawn before anything was touched: {escape(report.withdrawn)}.")
+    if report.error:
+        out.print(f"[bold red]held[/] {escape(str(report.error))}\n[bold]next:[/] {escape(report.error.hint)}")
+
+
+def _tick_data(report: TickReport) -> dict[str, object]:
+    return {
+        "decision_id": report.decision_id,
+        "decision": to_json(report.decision),
+        "headline": headline(report.decision) if report.decision else None,
+        "changes": [
+            {"stack": change.stack, "state": change.state.value, "detail": change.detail} for change in report.changes
+        ],
+        "notes": list(report.notes),
+        "withdrawn": report.withdrawn,
+        "error": None if report.error is None else {"code": report.error.code, "message": str(report.error)},
+    }
+
+
+def _status_data(snapshot: Snapshot) -> dict[str, object]:
+    cost = running_cost(snapshot.catalog, ((pool.pool, pool.configured) for pool in snapshot.pools))
+    return {
+        "taken_at": snapshot.taken_at.isoformat(),
+        "local_use": to_json(snapshot.local_use),
+        "queued_tasks": to_json(snapshot.queued_tasks()),
+        "cost_per_hour": money_data(cost),
+        "pools": [to_json(pool) for pool in snapshot.pools],
+        "notes": list(snapshot.notes),
+    }
+
+
+def _pool_cells(pool: PoolState) -> tuple[str, ...]:
+    failure = f"{pool.failure.code} at {pool.failure.at:%H:%M}" if pool.failure else ""
+    if isinstance(pool.observed, Unknown):
+        return (pool.pool, str(pool.configured), _show(pool.applied), "unknown", "", "", pool.observed.why)
+    ready = sum(node.gpus > 0 for node in pool.observed)
+    busy = sum(node.gpus_used > 0 for node in pool.observed)
+    coming = max(0, pool.configured - ready)
+    return (pool.pool, str(pool.configured), _show(pool.applied), str(ready), str(coming), str(busy), failure)
+
+
+def _show(value: object) -> str:
+    return f"unknown ({value.why})" if isinstance(value, Unknown) else str(value)

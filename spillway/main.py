@@ -1,0 +1,76 @@
+"""`spillway`: the command table, and the one place where errors become exit codes.
+
+Commands raise; only `main` renders. Exit codes: agent.errors.ExitCode, the Pulumi CLI's contract up
+to 9 and ours from 20.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+
+import click
+import typer
+
+from agent.errors import ExitCode, SpillwayError
+from contract.problems import InvalidInput
+from spillway.commands import catalog, demo, doctor, history, service, twin
+from spillway.output import show_error, wanted_format
+
+_HELP = """Spillway rents GPU nodes from public clouds when the owned cluster is full, and gives them back.
+
+Every change of capacity is a diff of a Pulumi stack. Try it without any cloud account: `spillway demo`.
+
+Exit codes: 0 ok, 1 error, 2 bad config or call, 3 auth, 4 resource, 5 policy, 6 no such stack,
+7 unexpected changes, 8 cancelled, 9 timeout, 20 budget refused, 21 stale inputs, 22 lock held,
+23 approval needed, 24 frozen, 255 internal.
+"""
+
+app = typer.Typer(
+    help=_HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=True
+)
+app.command("demo")(demo.demo)
+app.add_typer(twin.app, name="twin")
+app.command("run")(service.run)
+app.command("tick")(service.tick)
+app.command("status")(service.status)
+app.command("decisions")(history.decisions)
+app.command("explain")(history.explain)
+app.add_typer(catalog.app, name="catalog")
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Run one command and leave with its exit code."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("apscheduler").setLevel(logging.WARNING)
+    sys.exit(int(_run(sys.argv[1:])))
+
+
+def _run(arguments: list[str]) -> int:
+    output = wanted_format(arguments)
+    try:
+        code = app(args=arguments, prog_name="spillway", standalone_mode=False)
+        return code if isinstance(code, int) else ExitCode.OK
+    except click.exceptions.Abort:
+        return ExitCode.CANCELLED
+    except KeyboardInterrupt:
+        return ExitCode.CANCELLED
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.BAD_CALL
+    except (SpillwayError, InvalidInput) as error:
+        return show_error(error, output)
+    except BrokenPipeError:
+        # The reader went away (`spillway decisions | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.OK
+    except Exception as error:
+        traceback.print_exc()
+        return show_error(error, output)
+
+
+if __name__ == "__main__":
+    main()

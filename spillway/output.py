@@ -1,0 +1,110 @@
+"""How commands speak: text for people, JSON for machines, errors with the next step. One renderer for all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from agent.errors import ExitCode, SpillwayError
+from contract.problems import InvalidInput
+
+
+class Format(StrEnum):
+    """What a command prints."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+OutputOption = Annotated[Format, typer.Option("--output", "-o", help="text for people, json for machines")]
+
+
+def console() -> Console:
+    """Standard output; colour only on a terminal, never under NO_COLOR (rich honours it)."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def errors() -> Console:
+    """Standard error: everything that is not the answer, so that JSON stays clean."""
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:
+    """A plain table; the columns named in `numbers` stand to the right."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        made.add_column(heading, justify="right" if heading in numbers else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*(escape(cell) for cell in row))
+    return made
+
+
+def show_error(error: Exception, output: Format) -> ExitCode:
+    """Say what went wrong and what to do next; gives the exit code."""
+    described = describe_error(error)
+    if output is Format.JSON:
+        print_json({"error": described})
+    else:
+        out = errors()
+        out.print(f"[bold red]error[/] {escape(str(described['code']))}: {escape(str(described['message']))}")
+        if described["hint"]:
+            out.print(f"[bold]next:[/] {escape(str(described['hint']))}")
+    return ExitCode(int(str(described["exit_code"])))
+
+
+def describe_error(error: Exception) -> Mapping[str, object]:
+    """An error as data: code, object, message, hint, exit code."""
+    if isinstance(error, SpillwayError):
+        return {
+            "code": error.code,
+            "object": error.target,
+            "message": str(error),
+            "hint": error.hint,
+            "exit_code": int(error.exit_code),
+        }
+    if isinstance(error, InvalidInput):
+        problems = "\n".join(str(problem) for problem in error.problems)
+        return {
+            "code": "invalid_input",
+            "object": error.problems[0].file,
+            "message": f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}\n{problems}",
+            "hint": error.problems[0].fix,
+            "exit_code": int(ExitCode.BAD_CALL),
+        }
+    return {
+        "code": "internal",
+        "object": type(error).__name__,
+        "message": str(error),
+        "hint": "this is a defect: please report it with the lines above",
+        "exit_code": int(ExitCode.INTERNAL),
+    }
+
+
+def wanted_format(arguments: Sequence[str]) -> Format:
+    """The format asked for in raw arguments: errors may come before they are parsed."""
+    for number, argument in enumerate(arguments):
+        if argument in ("--output=json", "-ojson"):
+            return Format.JSON
+        if argument in ("--output", "-o") and arguments[number + 1 : number + 2] == ["json"]:
+            return Format.JSON
+    return Format.TEXT
+
+
+def is_interactive() -> bool:
+    """Whether a live view makes sense: a terminal, and not a CI log."""
+    return sys.stdout.isatty() and not os.environ.get("CI")

@@ -1,0 +1,1 @@
+"""One small real implementation a port; failures are set as fields."""

@@ -1,0 +1,1 @@
+"""Pure tests: values in, values out."""
