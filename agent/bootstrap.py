@@ -9,9 +9,9 @@ from pathlib import Path
 from agent.act.node_gate import KubernetesGate
 from agent.act.pulumi_stack import PulumiSettings, PulumiStacks
 from agent.carry_out import Actuators
-from agent.cluster_access import ClusterEndpoint
 from agent.clouds.alicloud import AlicloudPools
 from agent.clouds.aws import AwsPools
+from agent.cluster_access import ClusterEndpoint
 from agent.core.policy import Policy, parse_policy
 from agent.errors import BadSettings, NothingRecorded
 from agent.ledger.store import SqlLedger, sqlite_url

@@ -200,7 +200,9 @@ def parse_catalog(value: object, findings: Findings) -> Catalog:
         if row.pool in pools:
             fields.problem("pool", f"pool '{row.pool}' stands twice", "give each row its own name")
         if row.price.currency != home and row.price.currency not in rates:
-            fields.problem("price", f"no rate for {row.price.currency}", f"add it under 'rates:' in {home}")
+            fields.problem(
+                "price_per_node_hour", f"no rate for {row.price.currency}", f"add it under 'rates:' in {home}"
+            )
         pools[row.pool] = row
     top.done()
     findings.raise_if_any()
@@ -231,7 +233,8 @@ def _row(fields: Fields) -> PoolRow:
         interruption=fields.choice("interruption", InterruptionBand, InterruptionBand.NONE),
         hosts=fields.texts("hosts"),
     )
-    _check_row(fields, row)
+    if fields.is_clean():
+        _check_row(fields, row)
     fields.done()
     return row
 

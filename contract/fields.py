@@ -168,6 +168,11 @@ class Fields:
         """Note a problem of one key."""
         self._findings.add((*self._path, key) if key else self._path, message, fix)
 
+    def is_clean(self) -> bool:
+        """Whether no problem was noted in this mapping so far: rules over several values need good ones."""
+        place = show_path(self._path)
+        return not any(problem.where.startswith(place) for problem in self._findings.problems)
+
     def done(self) -> None:
         """Refuse the keys that no read named: a typing slip must not become a silent default."""
         for key in self._values:

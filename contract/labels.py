@@ -12,6 +12,8 @@ PREEMPTIBLE = "spillway.dev/preemptible"
 BURST_TAINT = "spillway.dev/burst"
 PREEMPTIBLE_TAINT = "spillway.dev/preemptible"
 GPU_RESOURCE = "nvidia.com/gpu"
+# GPU Feature Discovery's label, in MiB of one card.
+GPU_MEMORY_MIB = "nvidia.com/gpu.memory"
 TASK = "batch.kubernetes.io/job-name"
 DEPARTMENT = "spillway.dev/department"
 

@@ -17,8 +17,6 @@ from contract.fields import Findings
 from contract.fields import Path as ValuePath
 from contract.problems import InvalidInput, Problem
 
-_MERGE = "tag:yaml.org,2002:merge"
-
 
 class _Loader(yaml.SafeLoader):
     """Safe loading with the YAML 1.2 core schema for scalars."""
@@ -51,21 +49,27 @@ def read_document(path: Path) -> tuple[object, Findings]:
 
 def parse_document(text: str, file: str) -> tuple[object, Findings]:
     """Like read_document, from a text; `file` is only the name that errors show."""
+    try:
+        return _parse(text, file)
+    except yaml.MarkedYAMLError as error:
+        raise InvalidInput([_syntax_problem(error, file)]) from error
+    except yaml.YAMLError as error:
+        fix = "save the file as UTF-8 text without control characters"
+        raise InvalidInput([_problem(file, f"not valid YAML: {error}", fix)]) from error
+
+
+def _parse(text: str, file: str) -> tuple[object, Findings]:
     loader = _Loader(text)
     try:
         root = loader.get_single_node()
-        findings = Findings(file)
-        positions: dict[ValuePath, tuple[int, int]] = {}
         if root is None:
             raise InvalidInput([_problem(file, "the document is empty", "restore it, for instance from git")])
+        findings = Findings(file)
+        positions: dict[ValuePath, tuple[int, int]] = {}
         _walk(root, (), positions, findings)
         findings.positions = positions
         findings.raise_if_any()
         return loader.construct_document(root), findings
-    except yaml.MarkedYAMLError as error:
-        raise InvalidInput([_syntax_problem(error, file)]) from error
-    except yaml.YAMLError as error:
-        raise InvalidInput([_problem(file, str(error), "save the file as UTF-8 text")]) from error
     finally:
         loader.dispose()
 
@@ -97,7 +101,7 @@ def _check_key(
     key: yaml.Node, path: ValuePath, positions: dict[ValuePath, tuple[int, int]], findings: Findings
 ) -> None:
     place = (key.start_mark.line + 1, key.start_mark.column + 1)
-    if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE:
+    if not isinstance(key, yaml.ScalarNode):
         raise InvalidInput([_problem(findings.file, "keys must be plain texts", "write the key as text", place)])
     full = (*path, str(key.value))
     if full in positions:

@@ -32,6 +32,7 @@ class Memory:
     samples: tuple[Sample, ...] = ()
     idle_since: Mapping[str, datetime] = field(default_factory=dict)
     seen: Mapping[str, tuple[str, NodePhase]] = field(default_factory=dict)
+    ready_at: Mapping[str, datetime] = field(default_factory=dict)
     grown_at: Mapping[str, datetime] = field(default_factory=dict)
     back_off_until: Mapping[str, datetime] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
@@ -83,6 +84,7 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
         samples=(*kept, sample),
         idle_since=_idle_clocks({} if gap else memory.idle_since, snapshot),
         seen=_seen(memory.seen, snapshot),
+        ready_at=_ready_at(memory.ready_at, snapshot),
         failures=_failures(memory, snapshot),
     )
 
@@ -125,6 +127,17 @@ def _seen(before: Mapping[str, tuple[str, NodePhase]], snapshot: Snapshot) -> di
         for node in pool.nodes():
             seen[node.instance_id] = (node.pool, node.phase)
     return seen
+
+
+def _ready_at(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, datetime]:
+    """When each node was first seen with usable GPUs; forgotten when it is gone from a pool that was read."""
+    blind = any(isinstance(pool.observed, Unknown) for pool in snapshot.pools)
+    present = {node.instance_id: node for pool in snapshot.pools for node in pool.nodes()}
+    ready = {instance: at for instance, at in before.items() if blind or instance in present}
+    for instance, node in present.items():
+        if node.phase is NodePhase.GPU_READY:
+            ready.setdefault(instance, snapshot.taken_at)
+    return ready
 
 
 def _failures(memory: Memory, snapshot: Snapshot) -> dict[str, int]:

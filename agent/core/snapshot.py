@@ -144,5 +144,5 @@ class Snapshot:
 
 def is_overdue(node: NodeView, row: PoolRow, now: datetime) -> bool:
     """Whether a node has had its time to become GPU-ready and is not."""
-    coming = node.phase in (NodePhase.BOOTING, NodePhase.JOINED)
+    coming = node.phase in (NodePhase.BOOTING, NodePhase.JOINED) and node.gpus_used == 0
     return coming and now - node.since > row.boot.deadline

@@ -59,16 +59,43 @@ def instance_id(provider_id: str) -> str:
 
 
 def _pod(pod: Json) -> ClusterPod:
-    metadata = pod["metadata"]
+    metadata, spec = pod["metadata"], pod["spec"]
     own = metadata.get("labels") or {}
-    memory = own.get(labels.GPU_MEMORY, "0")
     return ClusterPod(
         name=metadata["name"],
-        node=pod["spec"].get("nodeName") or None,
+        node=spec.get("nodeName") or None,
         gpus=Gpus(pod_gpus(pod)),
         task=own.get(labels.TASK) or metadata["name"],
         department=own.get(labels.DEPARTMENT, "unknown"),
-        gpu_memory=GiB(int(memory) if memory.isdigit() else 0),
-        preemptible=own.get(labels.PREEMPTIBLE) == "true",
+        gpu_memory=_gpu_memory(spec),
+        preemptible=any(_tolerates_spot(item) for item in spec.get("tolerations") or ()),
         created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
     )
+
+
+def _tolerates_spot(toleration: Json) -> bool:
+    """A pod that tolerates the spot taint may be interrupted; one that tolerates everything says so too."""
+    return toleration.get("key") == labels.PREEMPTIBLE_TAINT or (
+        not toleration.get("key") and toleration.get("operator") == "Exists"
+    )
+
+
+def _gpu_memory(spec: Json) -> GiB:
+    """The least memory of one card that the pod's required node affinity asks for; 0 when it asks for none.
+
+    Terms are alternatives, expressions within a term add up (Kubernetes' rule).
+    """
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    terms = required.get("nodeSelectorTerms") or ()
+    needs = (max((_least_gib(item) for item in term.get("matchExpressions") or ()), default=0) for term in terms)
+    return GiB(min(needs, default=0))
+
+
+def _least_gib(expression: Json) -> int:
+    """`key Gt n` in whole GiB, for the labels of GPU Feature Discovery (MiB) and of the catalogue (GiB)."""
+    unit = {labels.GPU_MEMORY_MIB: 1024, labels.GPU_MEMORY: 1}.get(str(expression.get("key")))
+    values = expression.get("values") or ()
+    if unit is None or expression.get("operator") != "Gt" or len(values) != 1 or not str(values[0]).isdigit():
+        return 0
+    return -(-(int(values[0]) + 1) // unit)

@@ -15,6 +15,10 @@ from spillway.output import Format, OutputOption, console, print_json, table
 app = typer.Typer(help="The supply of compute: pools, prices, quotas.", no_args_is_help=True)
 FileOption = Annotated[Path, typer.Option("--file", "-f", help="the catalogue")]
 _DEFAULT = Path("stacks/catalog.yaml")
+_HEADINGS = (
+    *("pool", "where", "node", "GPUs", "quota"),
+    *("billing", "per node-hour", "per GPU-hour", "price of", "boots in"),
+)
 
 
 @app.command("show")
@@ -22,11 +26,11 @@ def show(file: FileOption = _DEFAULT, output: OutputOption = Format.TEXT) -> Non
     """Show every pool with what it costs."""
     catalog = read_catalog(file)
     if output is Format.JSON:
-        print_json({"home_currency": catalog.home_currency, "pools": [_as_data(catalog, row) for row in _rows(catalog)]})
+        pools = [_as_data(catalog, row) for row in catalog.pools.values()]
+        print_json({"home_currency": catalog.home_currency, "pools": pools})
         return
-    headings = ("pool", "where", "node", "GPUs", "quota", "billing", "per node-hour", "per GPU-hour", "price of", "boots in")
-    rows = [_as_cells(catalog, row) for row in _rows(catalog)]
-    console().print(table(headings, rows, numbers=("GPUs", "quota", "per node-hour", "per GPU-hour")))
+    rows = [_as_cells(catalog, row) for row in catalog.pools.values()]
+    console().print(table(_HEADINGS, rows, numbers=("GPUs", "quota", "per node-hour", "per GPU-hour")))
 
 
 @app.command("check")
@@ -38,11 +42,8 @@ def check(file: FileOption = _DEFAULT, output: OutputOption = Format.TEXT) -> No
         return
     cloud = catalog.cloud_pools()
     nodes = sum(row.quota for row in cloud)
-    console().print(f"{file}: {len(catalog.pools)} pools are good; {len(cloud)} of them can be rented, {nodes} nodes at most")
-
-
-def _rows(catalog: Catalog) -> list[PoolRow]:
-    return list(catalog.pools.values())
+    total = len(catalog.pools)
+    console().print(f"{file}: {total} pools are good; {len(cloud)} of them can be rented, {nodes} nodes at most")
 
 
 def _as_cells(catalog: Catalog, row: PoolRow) -> tuple[str, ...]:

@@ -111,10 +111,9 @@ def _open_changes(wired: Wired) -> Finding:
     if not killed:
         return Finding(check="open changes", good=True, detail="none")
     names = ", ".join(f"{change.id} of {change.stack}" for change in killed)
-    return Finding(check="open changes", good=False, detail=names, hint="the next tick finishes them; run 'spillway tick'")
+    hint = "the next tick finishes them; run 'spillway tick'"
+    return Finding(check="open changes", good=False, detail=names, hint=hint)
 
 
 def _as_data(finding: Finding) -> dict[str, object]:
     return {"check": finding.check, "good": finding.good, "detail": finding.detail, "hint": finding.hint}
-
-

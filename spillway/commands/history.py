@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from agent.bootstrap import open_ledger
 from agent.core.codec import to_json
-from agent.core.decision import Action, Alternative, Decision
+from agent.core.decision import Action, Alternative, Decision, ReasonCode
 from agent.core.explain import headline, sentences
 from agent.errors import NothingRecorded
 from agent.ports import LedgerStore, StoredDecision
@@ -38,7 +38,7 @@ def decisions(
 
 
 def explain(
-    which: Annotated[str, typer.Argument(metavar="[ID|latest]", help="a decision's id, or the newest action")] = "latest",
+    which: Annotated[str, typer.Argument(metavar="[ID|latest]", help="an id, or the newest action")] = "latest",
     ledger: LedgerOption = None,
     output: OutputOption = Format.TEXT,
 ) -> None:
@@ -136,9 +136,10 @@ def _losers(decision: Decision) -> list[dict[str, object]]:
         for proposal, reason in decision.rejected
     ]
     if decision.action is not Action.HOLD:
+        nothing = {"amount": "0", "currency": decision.cost_per_hour.currency}
         text = f"{decision.chosen.policy} asks for a change: {decision.chosen.reason.text}"
-        lost = {"code": "outranked", "text": text}
-        losers.append({"what": "do nothing", "cost_per_hour": {"amount": "0", "currency": decision.cost_per_hour.currency}, "lost_because": lost})
+        lost = {"code": ReasonCode.OUTRANKED.value, "text": text}
+        losers.append({"what": "do nothing", "cost_per_hour": nothing, "lost_because": lost})
     return losers
 
 

@@ -57,12 +57,9 @@ def status(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> None
         print_json(_status_data(snapshot))
         return
     out = console()
-    sizes = ((pool.pool, pool.configured) for pool in snapshot.pools)
-    cost = running_cost(snapshot.catalog, sizes)
-    out.print(
-        f"[bold]local use {escape(_show(snapshot.local_use))}[/], {escape(_show(snapshot.queued_tasks()))} tasks queued, "
-        f"{snapshot.cloud_nodes()} rented nodes, {cost} an hour"
-    )
+    cost = running_cost(snapshot.catalog, ((pool.pool, pool.configured) for pool in snapshot.pools))
+    use, queued = escape(_show(snapshot.local_use)), escape(_show(snapshot.queued_tasks()))
+    out.print(f"[bold]local use {use}[/], {queued} tasks queued, {snapshot.cloud_nodes()} rented nodes, {cost} an hour")
     headings = ("pool", "configured", "applied", "ready", "coming", "busy", "last failure")
     rows = [_pool_cells(pool) for pool in snapshot.pools]
     out.print(table(headings, rows, numbers=("configured", "applied", "ready", "coming", "busy")))

@@ -24,6 +24,13 @@ def test_a_node_within_its_deadline_is_left_alone() -> None:
     assert decided(a_snapshot(pools=[a_pool(young)])).action is Action.HOLD
 
 
+def test_a_node_that_was_ready_and_fell_silent_is_not_judged_by_the_boot_deadline() -> None:
+    silent = a_node(1, NodePhase.BOOTING, since=NOON - timedelta(hours=2))
+    snapshot = a_snapshot(pools=[a_pool(silent)])
+    memory = replace(watched(snapshot), ready_at={"i-001": NOON - timedelta(hours=1)})
+    assert decided(snapshot, memory).action is Action.HOLD
+
+
 def test_an_order_that_the_cloud_refused_is_taken_back_and_its_pool_backs_off() -> None:
     failure = LaunchFailure(code="OperationDenied.NoStock", message="sold out", at=NOON)
     pool = replace(a_pool(a_node(1, used=8), configured=6), failure=failure)

@@ -18,7 +18,7 @@ NAME = "boot_deadline"
 
 def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
     """Give back overdue nodes and unfilled orders, or hold."""
-    overdue = _overdue_nodes(snapshot)
+    overdue = _overdue_nodes(snapshot, memory)
     if overdue:
         names = ", ".join(node.name for node in overdue)
         reason = Reason(
@@ -42,13 +42,14 @@ def _shrink(reason: Reason, changes: tuple[PoolChange, ...], evidence: tuple[Evi
     return Proposal(policy=NAME, action=Action.SHRINK, reason=reason, evidence=evidence, changes=changes)
 
 
-def _overdue_nodes(snapshot: Snapshot) -> tuple[NodeView, ...]:
+def _overdue_nodes(snapshot: Snapshot, memory: Memory) -> tuple[NodeView, ...]:
+    """Never ready in time. A node that was ready and fell silent may hold work: that is not for a clock to judge."""
     overdue = (
         node
         for state in snapshot.pools
         if state.is_settled
         for node in state.nodes()
-        if is_overdue(node, snapshot.row(state), snapshot.taken_at)
+        if node.instance_id not in memory.ready_at and is_overdue(node, snapshot.row(state), snapshot.taken_at)
     )
     return tuple(sorted(overdue, key=lambda node: (node.since, node.instance_id)))
 
