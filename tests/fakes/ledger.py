@@ -1,0 +1,82 @@
+"""An append-only ledger in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from agent.core.config_change import ConfigChange
+from agent.core.decision import Action
+from agent.core.memory import Memory
+from agent.errors import LedgerBroken
+from agent.ports import ChangeState, StoredChange, StoredDecision, TickRecord
+
+
+@dataclass
+class FakeLedger:
+    """Satisfies ports.LedgerStore. `broken` makes every write fail."""
+
+    broken: bool = False
+    _ticks: list[TickRecord] = field(default_factory=list)
+    _changes: list[StoredChange] = field(default_factory=list)
+
+    def memory(self) -> Memory:
+        return self._ticks[-1].memory_after if self._ticks else Memory()
+
+    def record(self, tick: TickRecord) -> int:
+        self._check()
+        self._ticks.append(tick)
+        return len(self._ticks)
+
+    def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
+        self._check()
+        stored = StoredChange(
+            id=len(self._changes) + 1,
+            decision_id=decision_id,
+            stack=change.stack,
+            before=change.sizes_before(),
+            after=change.sizes_after(),
+            victims={item.pool: item.victims for item in change.changes if item.victims},
+            candidate_digest=candidate_digest,
+            state=ChangeState.STARTED,
+            detail="",
+            at=at,
+        )
+        self._changes.append(stored)
+        return stored.id
+
+    def end(self, change_id: int, state: ChangeState, detail: str, at: datetime) -> None:
+        self._check()
+        self._changes[change_id - 1] = replace(self._changes[change_id - 1], state=state, detail=detail, at=at)
+
+    def open_changes(self) -> tuple[StoredChange, ...]:
+        def is_open(change: StoredChange) -> bool:
+            return change.state is ChangeState.STARTED or (change.state is ChangeState.APPLIED and bool(change.victims))
+
+        return tuple(change for change in self._changes if is_open(change))
+
+    def changes(self, limit: int) -> tuple[StoredChange, ...]:
+        return tuple(self._changes[::-1][:limit])
+
+    def decisions(self, limit: int, *, actions_only: bool) -> tuple[StoredDecision, ...]:
+        numbers = range(len(self._ticks), 0, -1)
+        stored = (self._stored(number) for number in numbers)
+        wanted = [item for item in stored if not actions_only or item.decision.action is not Action.HOLD]
+        return tuple(wanted[:limit])
+
+    def decision(self, decision_id: int) -> StoredDecision | None:
+        return self._stored(decision_id) if 1 <= decision_id <= len(self._ticks) else None
+
+    def _stored(self, number: int) -> StoredDecision:
+        tick = self._ticks[number - 1]
+        return StoredDecision(
+            id=number,
+            snapshot=tick.snapshot,
+            memory_before=tick.memory_before,
+            decision=tick.decision,
+            withdrawn=tick.withdrawn,
+        )
+
+    def _check(self) -> None:
+        if self.broken:
+            raise LedgerBroken("disk is full", target="ledger", hint="make room")

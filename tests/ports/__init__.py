@@ -1,0 +1,1 @@
+"""One suite a port, over every implementation of it."""

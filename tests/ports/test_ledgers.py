@@ -1,0 +1,150 @@
+"""One suite over every ledger: what was recorded is there, whole, in order, for ever."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.core.config_change import ConfigChange, config_changes
+from agent.core.decide import decide, remember_attempt
+from agent.core.decision import Action
+from agent.core.memory import Memory
+from agent.core.phases import node_events
+from agent.errors import LedgerBroken
+from agent.ledger.store import SqlLedger, sqlite_url
+from agent.ports import ChangeState, LedgerStore, TickRecord
+from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, tasks, watched
+from tests.fakes.ledger import FakeLedger
+
+Make = Callable[[], LedgerStore]
+
+
+@pytest.fixture(params=["sqlite", "fake"])
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> LedgerStore:
+    return SqlLedger(sqlite_url(tmp_path / "ledger.db")) if request.param == "sqlite" else FakeLedger()
+
+
+def a_tick(queued: int = 9, step: int = 0) -> TickRecord:
+    snapshot = a_snapshot(NOON + step * EVERY, queue=tasks(queued), pools=[a_pool(a_node(1))])
+    before = watched(snapshot, timedelta(minutes=6))
+    decision, memory = decide(snapshot, a_policy(), before)
+    return TickRecord(
+        snapshot=snapshot,
+        policy_digest="0" * 64,
+        memory_before=before,
+        decision=decision,
+        memory_after=remember_attempt(memory, decision, a_policy()),
+        events=node_events({}, snapshot),
+    )
+
+
+def change_of(tick: TickRecord) -> ConfigChange:
+    [change] = config_changes(tick.decision)
+    return change
+
+
+def a_shrink() -> TickRecord:
+    snapshot = a_snapshot(use=1.0, pools=[a_pool(a_node(1), a_node(2))])
+    before = watched(snapshot)
+    decision, memory = decide(snapshot, a_policy(), before)
+    return TickRecord(
+        snapshot=snapshot, policy_digest="", memory_before=before, decision=decision, memory_after=memory, events=()
+    )
+
+
+def test_a_new_ledger_knows_nothing(ledger: LedgerStore) -> None:
+    assert ledger.memory() == Memory()
+    assert ledger.decisions(9, actions_only=False) == ()
+    assert ledger.open_changes() == ()
+    assert ledger.decision(1) is None
+
+
+def test_a_tick_is_read_back_as_it_was(ledger: LedgerStore) -> None:
+    tick = a_tick()
+    number = ledger.record(tick)
+    stored = ledger.decision(number)
+    assert stored is not None
+    assert stored.snapshot == tick.snapshot
+    assert stored.memory_before == tick.memory_before
+    assert stored.decision == tick.decision
+    assert ledger.memory() == tick.memory_after
+
+
+def test_a_stored_decision_runs_again_to_the_same_answer(ledger: LedgerStore) -> None:
+    number = ledger.record(a_tick())
+    stored = ledger.decision(number)
+    assert stored is not None
+    again, _ = decide(stored.snapshot, a_policy(), stored.memory_before)
+    assert again == stored.decision
+
+
+def test_decisions_come_newest_first_and_actions_can_be_picked(ledger: LedgerStore) -> None:
+    for step, queued in enumerate((9, 0, 9, 0)):
+        ledger.record(a_tick(queued, step))
+    assert [item.id for item in ledger.decisions(3, actions_only=False)] == [4, 3, 2]
+    actions = ledger.decisions(9, actions_only=True)
+    assert [item.id for item in actions] == [3, 1]
+    assert all(item.decision.action is Action.GROW for item in actions)
+
+
+def test_a_change_that_was_begun_stays_open_until_it_ends(ledger: LedgerStore) -> None:
+    tick = a_tick()
+    number = ledger.record(tick)
+    change = ledger.begin(number, change_of(tick), "digest", NOON)
+    [waiting] = ledger.open_changes()
+    assert (waiting.id, waiting.state, waiting.decision_id) == (change, ChangeState.STARTED, number)
+    assert dict(waiting.after) == change_of(tick).sizes_after()
+    ledger.end(change, ChangeState.APPLIED, "done", NOON)
+    assert ledger.open_changes() == ()
+    assert ledger.changes(1)[0].state is ChangeState.APPLIED
+
+
+def test_a_shrink_stays_open_until_its_nodes_are_seen_to_be_gone(ledger: LedgerStore) -> None:
+    tick = a_shrink()
+    change = ledger.begin(ledger.record(tick), change_of(tick), "digest", NOON)
+    ledger.end(change, ChangeState.APPLIED, "done", NOON)
+    [waiting] = ledger.open_changes()
+    assert waiting.victims == {"ack-a100-od": ("i-001", "i-002")}
+    ledger.end(change, ChangeState.VERIFIED, "gone", NOON)
+    assert ledger.open_changes() == ()
+
+
+def test_the_database_itself_refuses_to_rewrite_the_past(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = SqlLedger(sqlite_url(path))
+    tick = a_tick()
+    ledger.end(ledger.begin(ledger.record(tick), change_of(tick), "d", NOON), ChangeState.FAILED, "", NOON)
+    with sqlite3.connect(path) as connection:
+        for table in ("tick", "change", "change_event", "node_event"):
+            for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET id = id + 1"):
+                with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                    connection.execute(statement)
+
+
+def test_a_ledger_outlives_its_process(tmp_path: Path) -> None:
+    tick = a_tick()
+    first = SqlLedger(sqlite_url(tmp_path / "ledger.db"))
+    first.record(tick)
+    first.close()
+    assert SqlLedger(sqlite_url(tmp_path / "ledger.db")).memory() == tick.memory_after
+
+
+def test_a_ledger_that_cannot_be_opened_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "ledger.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(LedgerBroken, match="not a database"):
+        SqlLedger(sqlite_url(tmp_path / "ledger.db"))
+
+
+def test_a_damaged_row_is_one_clear_error(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = SqlLedger(sqlite_url(path))
+    ledger.record(a_tick())
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER tick_no_update")
+        connection.execute("UPDATE tick SET memory_after = x'00'")
+    with pytest.raises(LedgerBroken):
+        ledger.memory()
