@@ -177,3 +177,10 @@ class BadSettings(SpillwayError):
 
     code = "bad_settings"
     exit_code = ExitCode.BAD_CALL
+
+
+class BadCall(SpillwayError):
+    """A command was called in a way it cannot be."""
+
+    code = "bad_call"
+    exit_code = ExitCode.BAD_CALL

@@ -11,10 +11,9 @@ import os
 import sys
 import traceback
 
-import click
 import typer
 
-from agent.errors import ExitCode, SpillwayError
+from agent.errors import BadCall, ExitCode, SpillwayError
 from contract.problems import InvalidInput
 from spillway.commands import catalog, demo, doctor, history, service, twin
 from spillway.output import show_error, wanted_format
@@ -44,8 +43,8 @@ app.command("doctor")(doctor.doctor)
 
 def main() -> None:
     """Run one command and leave with its exit code."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    logging.getLogger("apscheduler").setLevel(logging.WARNING)
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    logging.getLogger("spillway").setLevel(logging.INFO)
     sys.exit(int(_run(sys.argv[1:])))
 
 
@@ -54,13 +53,10 @@ def _run(arguments: list[str]) -> int:
     try:
         code = app(args=arguments, prog_name="spillway", standalone_mode=False)
         return code if isinstance(code, int) else ExitCode.OK
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return ExitCode.CANCELLED
-    except KeyboardInterrupt:
-        return ExitCode.CANCELLED
-    except click.ClickException as error:
-        error.show()
-        return ExitCode.BAD_CALL
+    except typer.TyperException as error:
+        return show_error(BadCall(error.format_message(), target="spillway", hint="see 'spillway --help'"), output)
     except (SpillwayError, InvalidInput) as error:
         return show_error(error, output)
     except BrokenPipeError:

@@ -101,9 +101,14 @@ def site_environment(site: Site, address: TwinAddress) -> dict[str, str]:
     }
 
 
-def with_process_environment(own: Mapping[str, str]) -> dict[str, str]:
-    """The site's variables over those of this process."""
-    return {**os.environ, **own}
+def enter(own: Mapping[str, str]) -> dict[str, str]:
+    """Put the site's variables into this process, and give its whole environment.
+
+    The clouds' SDKs look for credentials in the process's environment by themselves, so that a copy
+    would not do.
+    """
+    os.environ.update(own)
+    return dict(os.environ)
 
 
 def check_toolchain() -> None:

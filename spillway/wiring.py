@@ -13,6 +13,7 @@ import typer
 from agent.bootstrap import Wired, build
 from agent.errors import BadSettings
 from agent.settings import read_settings
+from spillway.rehearsal_site import enter
 
 TWIN_HOME = Path("out/twin")
 TwinOption = Annotated[bool, typer.Option("--twin", help="work on the running twin (spillway twin start)")]
@@ -25,7 +26,7 @@ def wire(twin: bool) -> Wired:
 
 def environment(twin: bool) -> Mapping[str, str]:
     """The environment's variables, with the twin's over them when asked for."""
-    return {**os.environ, **twin_environment(TWIN_HOME)} if twin else dict(os.environ)
+    return enter(twin_environment(TWIN_HOME)) if twin else dict(os.environ)
 
 
 def twin_environment(home: Path) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum
 from pathlib import Path
 
 from pulumi import automation
@@ -201,10 +202,10 @@ def _preview(stack: str, events: list[EngineEvent]) -> Preview:
         if event.resource_pre_event:
             metadata = event.resource_pre_event.metadata
             paths = tuple(metadata.detailed_diff or {}) or tuple(metadata.diffs or ())
-            steps.append(PreviewStep(op=str(metadata.op.value), urn=metadata.urn, type=metadata.type, paths=paths))
+            steps.append(PreviewStep(op=_op(metadata.op), urn=metadata.urn, type=metadata.type, paths=paths))
         elif event.summary_event:
             is_complete = True
-            counts = {str(op.value): count for op, count in event.summary_event.resource_changes.items()}
+            counts = {_op(op): count for op, count in event.summary_event.resource_changes.items()}
         elif event.diagnostic_event and event.diagnostic_event.severity in ("warning", "error"):
             diagnostics.append(redact(event.diagnostic_event.message.strip()))
     return Preview(
@@ -214,6 +215,11 @@ def _preview(stack: str, events: list[EngineEvent]) -> Preview:
         diagnostics=tuple(diagnostics),
         is_complete=is_complete,
     )
+
+
+def _op(op: object) -> str:
+    """The SDK gives known operations as an enum and others as text."""
+    return str(op.value) if isinstance(op, Enum) else str(op)
 
 
 def _bindings(outputs: Mapping[str, OutputValue], stack: str) -> dict[str, PoolBinding]:

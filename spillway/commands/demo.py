@@ -24,7 +24,7 @@ from spillway.demo.report import Story, headline_rows, write_report
 from spillway.demo.scenario import Scenario
 from spillway.demo.summary import Course, Summary, summarise
 from spillway.output import Format, OutputOption, console, errors, print_json, table
-from spillway.rehearsal_site import check_toolchain, make_site, site_environment, with_process_environment
+from spillway.rehearsal_site import check_toolchain, enter, make_site, site_environment
 from spillway.twin_process import TwinPlan, start_twin
 
 _OUT = Path("out/demo")
@@ -75,7 +75,7 @@ def _run(out: Path, scenario: Scenario, narrator: Narrator, started: float) -> S
     twin = start_twin(plan, die_with_parent=True)
     try:
         own = site_environment(site, twin.address)
-        environment = with_process_environment(own)
+        environment = enter(own)
         cli = pulumi_cli(site, environment)
         narrator.title("Building the platform with pulumi up")
         build_out(cli, narrator.say)

@@ -17,7 +17,7 @@ from sim.client import TwinClient
 from spillway.build_out import build_out, pulumi_cli
 from spillway.demo.scenario import Scenario
 from spillway.output import Format, OutputOption, console, errors, print_json, table
-from spillway.rehearsal_site import check_toolchain, make_site, site_environment, with_process_environment
+from spillway.rehearsal_site import check_toolchain, enter, make_site, site_environment
 from spillway.twin_process import TwinPlan, end_process, running_twin, start_twin
 from spillway.wiring import TWIN_HOME, twin_environment
 
@@ -52,7 +52,7 @@ def start(
     twin = start_twin(plan, die_with_parent=False)
     try:
         own = site_environment(site, twin.address) | {"SPILLWAY_TICK_SECONDS": str(max(0.5, _TICK_S / speed))}
-        build_out(pulumi_cli(site, with_process_environment(own)), lambda line: screen.print(escape(line)))
+        build_out(pulumi_cli(site, enter(own)), lambda line: screen.print(escape(line)))
         _write_environment(own)
     except BaseException:
         # Nothing half-built stays behind, whatever went wrong.

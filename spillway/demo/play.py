@@ -60,5 +60,4 @@ def _is_over(report: TickReport, twin: TwinClient) -> bool:
         return False
     if any(pool.nodes() for pool in report.snapshot.pools):
         return False
-    results = twin.results()
-    return results.jobs_finished == results.jobs_total
+    return bool(twin.status()["is_done"])

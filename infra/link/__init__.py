@@ -1,0 +1,1 @@
+"""The dedicated lines: both ends of each as one component."""
