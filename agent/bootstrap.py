@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -118,7 +119,10 @@ def _endpoints(settings: Settings) -> dict[str, ClusterEndpoint]:
 def _clouds(settings: Settings, catalog: Catalog) -> dict[Provider, CloudReader]:
     """One reader a cloud whose pools stand in the catalogue; credentials come from the cloud SDK's own chain."""
     clouds: dict[Provider, CloudReader] = {}
-    makers = {Provider.AWS: AwsPools, Provider.ALICLOUD: AlicloudPools}
+    makers: Mapping[Provider, Callable[[str, str | None], CloudReader]] = {
+        Provider.AWS: AwsPools,
+        Provider.ALICLOUD: AlicloudPools,
+    }
     for provider, maker in makers.items():
         regions = {row.region for row in catalog.cloud_pools(provider)}
         if len(regions) > 1:

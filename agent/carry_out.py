@@ -71,6 +71,7 @@ def _attempt(
     is_replaced = False
     try:
         check_preview(change, candidate, hands.stacks)
+        _hold_still(change, snapshot, hands)
         _drain(change, snapshot, hands)
         hands.stacks.replace_file(change.stack, before, candidate)
         is_replaced = True
@@ -118,6 +119,13 @@ def let_work_in(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> N
         for node in plan.leaving:
             with suppress(SpillwayError):
                 gate.uncordon(node.name)
+
+
+def _hold_still(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> None:
+    """From now on the cloud moves no machine of these pools by itself. Raises cloud errors."""
+    bindings = hands.stacks.bindings(change.stack)
+    for item in change.changes:
+        hands.clouds[snapshot.catalog.pools[item.pool].provider].hold_still(bindings[item.pool])
 
 
 def _drain(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> None:

@@ -67,6 +67,12 @@ class CloudReader(Protocol):
     def set_protection(self, binding: PoolBinding, instance_ids: Sequence[str], *, protected: bool) -> None:
         """Protect instances against scale-in, or end it; harmless when already so. Raises as read_pools."""
 
+    def hold_still(self, binding: PoolBinding) -> None:
+        """Keep the cloud from moving machines of a pool by itself, such as for zone balance (I29).
+
+        Harmless when already so. Raises as read_pools.
+        """
+
 
 class StackDriver(Protocol):
     """Pulumi. One writer a stack; every call names its stack."""

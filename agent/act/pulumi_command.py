@@ -97,17 +97,19 @@ class SessionRunner:
         )
         for reader in readers:
             reader.start()
-        in_time = self._wait(process)
+        # The CLI's output ends with it, so that waiting for that needs no polling.
+        readers[0].join(self.limit_seconds)
+        in_time = self._wait(process, at_once=readers[0].is_alive())
         if not in_time:
             _reap_group(process)
         for reader in readers:
             reader.join()
         return "\n".join(out), "\n".join(err), in_time
 
-    def _wait(self, process: subprocess.Popen[str]) -> bool:
-        """Wait to the limit; then interrupt as the engine expects: once to stop, once more to abort."""
+    def _wait(self, process: subprocess.Popen[str], *, at_once: bool) -> bool:
+        """Whether it ended in time; else interrupt as the engine expects: once to stop, once more to abort."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=self.limit_seconds)
+            process.wait(timeout=0 if at_once else self.grace_seconds)
             return True
         for _ in range(2):
             process.send_signal(signal.SIGINT)

@@ -44,6 +44,8 @@ from agent.errors import (
 from contract.stack_outputs import BurstOutput, PoolOutput
 from contract.units import Nodes
 
+_FILE = "file://"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PulumiSettings:
@@ -57,6 +59,14 @@ class PulumiSettings:
     backend_url: str
     environment: Mapping[str, str]
     limit_seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """Bindings read before, and the mark of the state that they were read from."""
+
+    mark: str
+    bindings: Mapping[str, PoolBinding]
 
 
 class _SessionCommand(PulumiCommand):
@@ -115,6 +125,7 @@ class PulumiStacks:
         except (automation.InvalidVersionError, OSError, ValueError) as error:
             hint = "run 'make setup', or put a newer pulumi first on PATH"
             raise PulumiUnusable(str(error), target=str(settings.binary), hint=hint) from error
+        self._known: dict[str, _Known] = {}
         self._workspace = _NamedWorkspace(work_dir=str(settings.project_dir), pulumi_command=command)
 
     def read_file(self, stack: str) -> str:
@@ -124,8 +135,14 @@ class PulumiStacks:
         replace_stack_file(self._file(stack), stack, expected, candidate)
 
     def bindings(self, stack: str) -> Mapping[str, PoolBinding]:
+        mark = self._state_mark(stack)
+        known = self._known.get(stack)
+        if known and mark and known.mark == mark:
+            return known.bindings
         with _translated(stack, StackUnreadable):
-            return _bindings(self._workspace.stack_outputs(stack), stack)
+            bindings = _bindings(self._workspace.stack_outputs(stack), stack)
+        self._known[stack] = _Known(mark=mark, bindings=bindings)
+        return bindings
 
     def preview(self, stack: str, candidate: str) -> Preview:
         events: list[EngineEvent] = []
@@ -147,7 +164,9 @@ class PulumiStacks:
                 color="never",
                 show_secrets=False,
             )
-            return _bindings(result.outputs, stack)
+            bindings = _bindings(result.outputs, stack)
+        self._known[stack] = _Known(mark=self._state_mark(stack), bindings=bindings)
+        return bindings
 
     def recover(self, stack: str) -> tuple[str, ...]:
         done = tuple(self._release_dead_locks(stack))
@@ -159,11 +178,22 @@ class PulumiStacks:
             raise PendingOperations(what, target=f"stack {stack}", hint=hint)
         return done
 
+    def _state_mark(self, stack: str) -> str:
+        """Changes whenever the stack's state does, by whomever; empty where that cannot be told cheaply."""
+        if not self._settings.backend_url.startswith(_FILE):
+            return ""
+        folder = Path(self._settings.backend_url.removeprefix(_FILE)) / ".pulumi" / "stacks"
+        try:
+            found = (folder / self._settings.project / f"{stack}.json").stat()
+        except OSError:
+            return ""
+        return f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
+
     def _release_dead_locks(self, stack: str) -> Iterator[str]:
         backend = self._settings.backend_url
-        if not backend.startswith("file://"):
+        if not backend.startswith(_FILE):
             return
-        for lock in locks_of(Path(backend.removeprefix("file://")), self._settings.project, stack):
+        for lock in locks_of(Path(backend.removeprefix(_FILE)), self._settings.project, stack):
             if not is_owner_dead(lock):
                 hint = "wait for it to end; a lock is only released when its owner is proven dead"
                 raise StackLocked(f"locked by {lock.owner()}", target=f"stack {stack}", hint=hint)

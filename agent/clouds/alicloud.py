@@ -44,6 +44,11 @@ class AlicloudPools:
         for start in range(0, len(instance_ids), _BATCH):
             self._protect(binding, list(instance_ids[start : start + _BATCH]), protected=protected)
 
+    def hold_still(self, binding: PoolBinding) -> None:
+        # Nothing to stop: ESS evens out zones only where a group's owner turned that on (AzBalance, off
+        # by default), and an ACK pool has no argument for it.
+        return
+
     @cached_property
     def _calls(self) -> EssCalls:
         # At first use: see ess_calls.

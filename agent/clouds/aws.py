@@ -57,6 +57,9 @@ class AwsPools:
         for start in range(0, len(instance_ids), _BATCH):
             self._protect(binding, list(instance_ids[start : start + _BATCH]), protected=protected)
 
+    def hold_still(self, binding: PoolBinding) -> None:
+        self._calls.suspend_rebalancing(binding.scaling_group)
+
     @cached_property
     def _calls(self) -> AwsCalls:
         # At first use: who never asks this cloud does not pay its SDK's memory and start-up.

@@ -53,8 +53,8 @@ _WORDS = Vocabulary(
         "Unavailable",
     ),
     rights=(
-        "renew the agent's AWS credentials; they need autoscaling:Describe*, autoscaling:SetInstanceProtection"
-        " and ec2:DescribeInstances"
+        "renew the agent's AWS credentials; they need autoscaling:Describe*, autoscaling:SetInstanceProtection,"
+        " autoscaling:SuspendProcesses and ec2:DescribeInstances"
     ),
 )
 _NO_CREDENTIALS = (
@@ -124,6 +124,11 @@ class AwsCalls:
             self._autoscaling.set_instance_protection(
                 AutoScalingGroupName=group, InstanceIds=list(instance_ids), ProtectedFromScaleIn=protected
             )
+
+    def suspend_rebalancing(self, group: str) -> None:
+        """AZRebalance ends healthy instances to even out zones, busy or not; the agent alone may choose."""
+        with self._translated():
+            self._autoscaling.suspend_processes(AutoScalingGroupName=group, ScalingProcesses=["AZRebalance"])
 
     @cached_property
     def _autoscaling(self) -> AutoScalingClient:

@@ -44,8 +44,9 @@ def verdict(refusal: Refusal, words: Vocabulary, target: str) -> CloudError:
 
 def no_answer(error: Exception, target: str) -> CloudUnavailable:
     """The cloud cannot be reached, or what came back is no answer of its."""
-    hint = "check the network and the endpoint; the next tick asks again"
-    return CloudUnavailable(f"gave no usable answer: {error}", target=target, hint=hint)
+    why = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
+    hint = "check the network, the endpoint and HTTP_PROXY; the next tick asks again"
+    return CloudUnavailable(f"gave no usable answer: {why}", target=target, hint=hint)
 
 
 def no_group(pool: str, name: str, target: str) -> CloudRefused:

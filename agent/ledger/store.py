@@ -43,6 +43,8 @@ class SqlLedger:
 
     def __init__(self, url: str) -> None:
         """Open, and bring the schema up to date. Raises LedgerBroken."""
+        # The memory of the newest tick, so that a tick need not read back what it wrote.
+        self._newest: tuple[int, Memory] = (0, Memory())
         self._name = sa.make_url(url).render_as_string(hide_password=True)
         with self._guarded():
             self._engine = sa.create_engine(url)
@@ -56,10 +58,15 @@ class SqlLedger:
         self._engine.dispose()
 
     def memory(self) -> Memory:
+        newest = sa.select(sa.func.max(schema.tick.c.id))
         with self._guarded(), self._engine.connect() as connection:
-            query = sa.select(schema.tick.c.memory_after).order_by(schema.tick.c.id.desc()).limit(1)
-            packed = connection.execute(query).scalar()
-            return Memory() if packed is None else _unpack(Memory, packed)
+            tick_id = connection.execute(newest).scalar()
+            if tick_id is None:
+                return Memory()
+            if tick_id != self._newest[0]:
+                query = sa.select(schema.tick.c.memory_after).where(schema.tick.c.id == tick_id)
+                self._newest = (tick_id, _unpack(Memory, connection.execute(query).scalar_one()))
+            return self._newest[1]
 
     def record(self, tick: TickRecord) -> int:
         with self._guarded(), self._engine.begin() as connection:
@@ -75,7 +82,8 @@ class SqlLedger:
             tick_id = _new_id(connection.execute(schema.tick.insert().values(row)))
             if tick.events:
                 connection.execute(schema.node_event.insert(), [_event_row(tick_id, event) for event in tick.events])
-            return tick_id
+        self._newest = (tick_id, tick.memory_after)
+        return tick_id
 
     def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
         with self._guarded(), self._engine.begin() as connection:

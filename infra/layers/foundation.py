@@ -30,6 +30,7 @@ def build_foundation(inputs: Inputs, config: FoundationConfig) -> Outputs:
         plan = plan_addresses(blocks.address_request(config))
     except AddressProblem as error:
         raise ProgramProblem(f"address plan: {error}") from error
+    _warn_of_unpinned(config, plan)
     outputs: dict[str, pulumi.Input[object]] = {FoundationOutput.ADDRESSES.value: plan.as_text()}
     links: dict[str, pulumi.Input[object]] = {}
     for cloud in config.clouds:
@@ -38,6 +39,14 @@ def build_foundation(inputs: Inputs, config: FoundationConfig) -> Outputs:
         outputs.update(own)
     outputs[FoundationOutput.LINKS.value] = links
     return outputs
+
+
+def _warn_of_unpinned(config: FoundationConfig, plan: AddressPlan) -> None:
+    """A block that no file holds could move when a zone or a range is added."""
+    fresh = {name: block for name, block in plan.as_text().items() if name not in config.pins}
+    if fresh:
+        lines = "".join(f"\n    {name}: {block}" for name, block in fresh.items())
+        pulumi.log.warn(f"blocks given out now; copy them below 'spillway:addresses:' and commit:{lines}")
 
 
 def _line(inputs: Inputs, config: FoundationConfig, cloud: CloudConfig, plan: AddressPlan) -> Line:

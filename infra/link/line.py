@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import pulumi
 
-from contract.catalog import Provider
 from contract.stack_config import CloudConfig, OnPremNetwork
 from infra.address_plan import Network
 
@@ -73,8 +72,3 @@ class Line:
 # Three missed packets of 300 ms: a dead line is known after 0.9 s instead of BGP's 90 s.
 BFD_INTERVAL_MS = 300
 BFD_MULTIPLIER = 3
-
-
-def is_alicloud(line: Line) -> bool:
-    """Whether the far end is Alibaba Cloud."""
-    return line.cloud.provider is Provider.ALICLOUD

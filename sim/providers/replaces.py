@@ -95,7 +95,7 @@ _REPLACES: dict[str, frozenset[str]] = {
         }
     ),
     "alicloud:cs/nodePool:NodePool": frozenset(
-        {"clusterId", "deploymentSetId", "securityGroupId", "soc_enabled", "type", "edge"}
+        {"clusterId", "deploymentSetId", "securityGroupId", "socEnabled", "type"}
     ),
     "alicloud:cr/registryEnterpriseInstance:RegistryEnterpriseInstance": frozenset(
         {"customOssBucket", "instanceName", "paymentType"}

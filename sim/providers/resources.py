@@ -86,11 +86,10 @@ class Resources:
     def foresee(self, target: Target, inputs: Properties, states: Properties | None) -> Properties:
         """The outputs in a preview: of a new resource unknown, of an old one as they are."""
         kind = self._kind(target.type)
-        known = states or {}
         computed: Properties = {
-            name: known.get(name, UNKNOWN) if states is not None else UNKNOWN
+            name: UNKNOWN if states is None else states[name]
             for name in kind.outputs
-            if name not in inputs
+            if name not in inputs and (states is None or name in states)
         }
         tags = self._tags(kind, inputs)
         return {**computed, **({} if tags is None else {"tagsAll": tags}), **inputs}

@@ -21,6 +21,11 @@ Answer = dict[str, Value]
 _MAX_IDS = 50
 _MAX_RECORDS = 100
 _IN_SERVICE = "InService"
+# "Suspend and resume Amazon EC2 Auto Scaling processes", Types of processes.
+_PROCESSES = (
+    *("Launch", "Terminate", "AddToLoadBalancer", "AlarmNotification", "AZRebalance", "HealthCheck"),
+    *("InstanceRefresh", "ReplaceUnhealthy", "ScheduledActions"),
+)
 
 
 def describe_groups(call: Call) -> Answer:
@@ -81,13 +86,34 @@ def terminate_instance(call: Call) -> Answer:
     return {"Activity": _activity(call, group, ends[-1])}
 
 
+def suspend(call: Call) -> Answer:
+    """Stop a group's own processes; all of them when none is named."""
+    return _set_suspended(call, on=True)
+
+
+def resume(call: Call) -> Answer:
+    """Let a group's own processes run again."""
+    return _set_suspended(call, on=False)
+
+
 ACTIONS: dict[str, Callable[[Call], Answer]] = {
     "DescribeAutoScalingGroups": describe_groups,
     "DescribeAutoScalingInstances": describe_instances,
     "DescribeScalingActivities": describe_activities,
     "SetInstanceProtection": set_protection,
+    "ResumeProcesses": resume,
+    "SuspendProcesses": suspend,
     "TerminateInstanceInAutoScalingGroup": terminate_instance,
 }
+
+
+def _set_suspended(call: Call, *, on: bool) -> Answer:
+    group = _named_group(call)
+    processes = call.members("ScalingProcesses.member") or list(_PROCESSES)
+    if unknown := [process for process in processes if process not in _PROCESSES]:
+        raise _invalid(f"Invalid process type: {unknown[0]}")
+    call.world.groups.suspend(group.group_id, processes, on=on)
+    return {}
 
 
 def lifecycle_state(node: Node) -> str:

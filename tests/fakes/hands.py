@@ -38,6 +38,7 @@ class FakeCloudHands:
     readings: dict[str, PoolReading] = field(default_factory=dict)
     error: SpillwayError | None = None
     protected: set[str] = field(default_factory=set)
+    still: set[str] = field(default_factory=set)
     asked: list[tuple[str, ...]] = field(default_factory=list)
 
     def read_pools(self, bindings: Sequence[PoolBinding]) -> Mapping[str, PoolReading]:
@@ -53,6 +54,11 @@ class FakeCloudHands:
             self.protected |= set(instance_ids)
         else:
             self.protected -= set(instance_ids)
+
+    def hold_still(self, binding: PoolBinding) -> None:
+        if self.error:
+            raise self.error
+        self.still.add(binding.pool)
 
 
 @dataclass

@@ -150,3 +150,19 @@ def test_overlap_with_the_owner_names_both_blocks() -> None:
 
     assert "'alicloud.vpc' 10.64.0.0/16" in str(caught.value)
     assert "10.64.128.0/17" in str(caught.value)
+
+
+def test_block_that_is_not_pinned_yet_is_shown_as_it_goes_into_the_file(caplog: pytest.LogCaptureFixture) -> None:
+    values = stack_values("foundation")
+    del values["spillway:addresses"]["alicloud.services"]
+
+    built = run_program("foundation", values)
+
+    assert f"alicloud.services: {built.outputs['addresses']['alicloud.services']}" in caplog.text
+    assert "alicloud.vpc" not in caplog.text
+
+
+def test_session_without_a_password_of_ours_is_pointed_out(caplog: pytest.LogCaptureFixture) -> None:
+    run_program("foundation", stack_values("foundation"))
+
+    assert "pulumi config set --secret --path 'spillway:aws.link.bgp_key'" in caplog.text

@@ -78,12 +78,14 @@ def _has_given_up(snapshot: Snapshot, state: PoolState, memory: Memory) -> bool:
     """The cloud said no after our last order, or said nothing until the deadline."""
     if not state.is_settled:
         return False
+    deadline = snapshot.row(state).boot.deadline
     ordered = memory.grown_at.get(state.pool)
     if ordered is None:
-        return state.failure is not None
+        # An order that is not ours, or that memory lost: only a fresh refusal speaks of it.
+        return state.failure is not None and snapshot.taken_at - state.failure.at <= deadline
     if state.failure is not None and state.failure.at >= ordered:
         return True
-    return snapshot.taken_at - ordered > snapshot.row(state).boot.deadline
+    return snapshot.taken_at - ordered > deadline
 
 
 def _show(snapshot: Snapshot, change: PoolChange) -> str:
