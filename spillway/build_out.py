@@ -18,6 +18,8 @@ from agent.settings import read_settings
 from spillway.rehearsal_site import BURST_STACKS, Site
 
 Say = Callable[[str], None]
+# Without them the CLI shows the newest ten updates and says nothing of the others.
+_WHOLE_HISTORY = ("--page", "1", "--page-size", "100000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ def count_updates(cli: PulumiCli, stacks: Sequence[str] = BURST_STACKS) -> dict[
 
     counts = {}
     for stack in stacks:
-        history = json.loads(cli.run("stack", "history", "--stack", stack, "--json", "--full-dates"))
+        history = json.loads(cli.run("stack", "history", "--stack", stack, "--json", "--full-dates", *_WHOLE_HISTORY))
         counts[stack] = sum(entry["kind"] == "update" for entry in history)
     return counts
 

@@ -7,20 +7,20 @@ engine twice. Here the first interrupt is ours, and after the CLI has ended its 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from agent.act import leash
 from agent.errors import PulumiTimeout
 
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None, use_errno=True)
+_LEASH = str(Path(leash.__file__).resolve())
 
 OnLine = Callable[[str], object]
 
@@ -63,7 +63,7 @@ class SessionRunner:
     ) -> Finished:
         """Run to the end or to the limit. Raises CommandFailed, PulumiTimeout."""
         process = subprocess.Popen(
-            [str(self.binary), *args],
+            [sys.executable, "-I", "-S", _LEASH, str(os.getpid()), str(self.binary), *args],
             cwd=cwd,
             env=dict(self.environment),
             stdin=subprocess.DEVNULL,
@@ -71,7 +71,6 @@ class SessionRunner:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=_interrupt_when_parent_dies,
         )
         try:
             stdout, stderr, in_time = self._collect(process, on_output, on_error)
@@ -117,11 +116,6 @@ class SessionRunner:
                 process.wait(timeout=self.grace_seconds)
                 return False
         return False
-
-
-def _interrupt_when_parent_dies() -> None:
-    """In the child: when the agent is killed the engine is interrupted, so that spending stops."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGINT)
 
 
 def _reap_group(process: subprocess.Popen[str]) -> None:

@@ -8,18 +8,17 @@ from typing import Annotated
 
 import typer
 
-from agent.bootstrap import build
+from agent.bootstrap import Wired, build
 from agent.core.policy import Policy
 from agent.errors import SpillwayError
 from agent.settings import read_settings
-from contract.catalog import Catalog
 from sim.client import TwinClient
 from sim.world.results import Results
 from sim.world.workload import read_workload
 from spillway.build_out import build_out, count_updates, pulumi_cli
 from spillway.demo.narrate import Narrator
 from spillway.demo.play import play
-from spillway.demo.rehearsal import burst_at_once, rehearse
+from spillway.demo.rehearsal import burst_at_once, burst_exactly, rehearse
 from spillway.demo.report import Story, headline_rows, write_report
 from spillway.demo.scenario import Scenario
 from spillway.demo.summary import Course, Summary, summarise
@@ -87,7 +86,8 @@ def _run(out: Path, scenario: Scenario, narrator: Narrator, started: float) -> S
             course = Course(
                 log=log,
                 results=client.results(),
-                at_once=_at_once(wired.catalog, wired.policy, scenario),
+                at_once=_rehearsed(wired, scenario, burst_at_once(wired.policy)),
+                exactly=_rehearsed(wired, scenario, burst_exactly(wired.policy)),
                 updates=count_updates(cli),
                 simulated=client.clock().now - begun,
                 wall_seconds=time.monotonic() - started,
@@ -103,9 +103,8 @@ def _run(out: Path, scenario: Scenario, narrator: Narrator, started: float) -> S
         twin.stop()
 
 
-def _at_once(catalog: Catalog, policy: Policy, scenario: Scenario) -> Results:
-    jobs = read_workload(scenario.workload)
-    return rehearse(catalog, jobs, burst_at_once(policy), scenario.seed)
+def _rehearsed(wired: Wired, scenario: Scenario, policy: Policy) -> Results:
+    return rehearse(wired.catalog, read_workload(scenario.workload), policy, scenario.seed)
 
 
 def _check_books(summary: Summary, course: Course) -> None:

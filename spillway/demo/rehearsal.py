@@ -35,10 +35,11 @@ _LONGEST = timedelta(hours=24)
 
 
 def burst_at_once(policy: Policy) -> Policy:
-    """The same policy without patience: any queued task that does not fit rents nodes at the next sample.
+    """The same policy without patience: any queued task that does not fit rents a step at the next sample.
 
-    It packs tasks onto nodes and drains by the same rule, so that it is cheaper than the
-    burst-at-once of the literature, which rents for each task alone.
+    Steps, placement and the rule for giving back are the shipped ones, so that the difference is what
+    waiting saves. It packs tasks onto nodes: the burst-at-once of the literature, which rents for each
+    task alone, costs more.
     """
     return replace(
         policy,
@@ -47,11 +48,16 @@ def burst_at_once(policy: Policy) -> Policy:
             local_use_at_least=Percent(0.0),
             hold_for=policy.sampling.every,
             queued_tasks_at_least=1,
-            min_step=Nodes(1),
-            max_step=policy.limits.max_cloud_nodes,
         ),
         cool_down=replace(policy.cool_down, after_grow=timedelta(0)),
     )
+
+
+def burst_exactly(policy: Policy) -> Policy:
+    """Burst at once, and only the nodes that the queue needs at that sample: no smallest step."""
+    hasty = burst_at_once(policy)
+    exact = replace(hasty.queue_pressure, min_step=Nodes(1), max_step=policy.limits.max_cloud_nodes)
+    return replace(hasty, queue_pressure=exact)
 
 
 def rehearse(catalog: Catalog, jobs: Sequence[Job], policy: Policy, seed: int) -> Results:

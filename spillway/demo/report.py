@@ -68,10 +68,10 @@ def _work_rows(summary: Summary) -> list[tuple[str, str, str]]:
     updates = ", ".join(f"{count} of {stack}" for stack, count in summary.pulumi_updates_by_stack.items())
     jobs = f"{summary.jobs_finished} of {summary.jobs_total}"
     nodes = f"{summary.nodes_bought} / {summary.nodes_returned}"
-    at_once = _seconds(summary.burst_at_once_mean_wait_seconds)
+    at_once, exactly = summary.burst_at_once_mean_wait_seconds, summary.burst_exactly_mean_wait_seconds
     return [
         ("jobs finished", jobs, f"{summary.jobs_lost} lost to a scale-in"),
-        ("mean wait", _seconds(summary.mean_wait_seconds), f"burst at once: {at_once}"),
+        ("mean wait", _seconds(summary.mean_wait_seconds), f"at once {_seconds(at_once)}; exact {_seconds(exactly)}"),
         ("nodes rented / returned", nodes, f"{summary.nodes_left} left"),
         ("Pulumi updates", str(summary.pulumi_updates), updates),
         ("decisions that changed something", str(summary.decisions), f"of {summary.ticks} ticks"),
@@ -80,15 +80,18 @@ def _work_rows(summary: Summary) -> list[tuple[str, str, str]]:
 
 
 def _money_rows(summary: Summary) -> list[tuple[str, str, str]]:
-    bill = f"{summary.cloud_cost:,.2f} {summary.currency}"
-    against = f"burst at once: {summary.burst_at_once_cost:,.2f}"
-    if summary.burst_at_once_cost:
-        against += f", {summary.cloud_cost / summary.burst_at_once_cost - 1:+.1%}"
+    bill = f"{summary.cloud_cost:,.0f} {summary.currency}"
+    at_once, exactly = summary.burst_at_once_cost, summary.burst_exactly_cost
     return [
-        ("cloud bill", bill, against),
+        ("cloud bill", bill, f"at once {at_once:,.0f} ({_change(summary.cloud_cost, at_once)})"),
+        ("", "", f"exact {exactly:,.0f} ({_change(summary.cloud_cost, exactly)})"),
         ("GPU use, owned cluster", f"{summary.local_gpu_use:.1%}", "share of GPU time that jobs held"),
         ("GPU use, rented nodes", f"{summary.cloud_gpu_use:.1%}", "share of usable GPU time that jobs held"),
     ]
+
+
+def _change(now: float, then: float) -> str:
+    return f"{now / then - 1:+.1%}" if then else "no bill to compare"
 
 
 def _seconds(value: float | None) -> str:

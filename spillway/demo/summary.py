@@ -33,10 +33,12 @@ class Summary:
     cloud_cost: float
     currency: str
     burst_at_once_cost: float
+    burst_exactly_cost: float
     local_gpu_use: float
     cloud_gpu_use: float
     mean_wait_seconds: float | None
     burst_at_once_mean_wait_seconds: float | None
+    burst_exactly_mean_wait_seconds: float | None
     decisions: int
     held_ticks: int
     wall_seconds: float
@@ -56,6 +58,7 @@ class Course:
     log: Log
     results: TwinResults
     at_once: Results
+    exactly: Results
     updates: dict[str, int]
     simulated: timedelta
     wall_seconds: float
@@ -81,10 +84,12 @@ def summarise(course: Course) -> Summary:
         cloud_cost=_amount(results.cloud_cost),
         currency=results.cloud_cost.currency,
         burst_at_once_cost=_amount(course.at_once.cloud_cost),
+        burst_exactly_cost=_amount(course.exactly.cloud_cost),
         local_gpu_use=round(results.local_use or 0.0, 4),
         cloud_gpu_use=round(results.cloud_use or 0.0, 4),
         mean_wait_seconds=round(waits["mean_s"], 1) if waits else None,
-        burst_at_once_mean_wait_seconds=round(course.at_once.waits.mean_s, 1) if course.at_once.waits else None,
+        burst_at_once_mean_wait_seconds=_mean_wait(course.at_once),
+        burst_exactly_mean_wait_seconds=_mean_wait(course.exactly),
         decisions=len(log.acted),
         held_ticks=len(log.failures),
         wall_seconds=round(course.wall_seconds, 1),
@@ -99,3 +104,7 @@ def _longest(delays: list[timedelta]) -> float | None:
 def _amount(money: Money) -> float:
     """For JSON readers; the exact digits are in the ledger and the twin's bill."""
     return float(money.rounded().amount)
+
+
+def _mean_wait(results: Results) -> float | None:
+    return round(results.waits.mean_s, 1) if results.waits else None
