@@ -143,7 +143,8 @@ def _stacks(text: str) -> tuple[str, ...]:
 def _url(name: str, environment: Mapping[str, str]) -> str:
     value = environment.get(name, "").rstrip("/")
     if not value.startswith(("http://", "https://")):
-        raise _bad(name, f"{value!r} is no address", SPILLWAY_HELP[name])
+        # Without what stands before an @: that may be a password.
+        raise _bad(name, f"{value.rpartition('@')[2]!r} is no address", SPILLWAY_HELP[name])
     return value
 
 

@@ -6,6 +6,7 @@ Plain CLI on purpose: the agent has no part in it. Output is kept in a log and s
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -84,5 +85,6 @@ def _bring_up(cli: PulumiCli, stack: str, say: Say) -> None:
 def _up(cli: PulumiCli, stack: str, say: Say) -> None:
     started = time.monotonic()
     output = cli.run("up", "--stack", stack, "--yes", "--skip-preview", "--color", "never")
-    created = next((line.strip() for line in output.splitlines() if "created" in line and "+" in line), "done")
-    say(f"pulumi up {stack}: {created} in {time.monotonic() - started:.1f} s")
+    created = re.search(r"^ *\+ (\d+) created", output, re.MULTILINE)
+    count = f"{created[1]} resources created" if created else "no change"
+    say(f"pulumi up {stack}: {count} in {time.monotonic() - started:.1f} s")

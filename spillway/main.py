@@ -45,6 +45,8 @@ def main() -> None:
     """Run one command and leave with its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     logging.getLogger("spillway").setLevel(logging.INFO)
+    # A tick that runs over the next one is by design; its scheduler would warn of each.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
     sys.exit(int(_run(sys.argv[1:])))
 
 

@@ -14,8 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from agent.core.codec import KIND, to_json
 from agent.errors import ExitCode, SpillwayError
 from contract.problems import InvalidInput
+
+# Into a pipe or a file nothing is cut or folded: whoever reads it decides about width.
+_PIPE_WIDTH = 400
 
 
 class Format(StrEnum):
@@ -30,12 +34,23 @@ OutputOption = Annotated[Format, typer.Option("--output", "-o", help="text for p
 
 def console() -> Console:
     """Standard output; colour only on a terminal, never under NO_COLOR (rich honours it)."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
 
 
 def errors() -> Console:
     """Standard error: everything that is not the answer, so that JSON stays clean."""
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_WIDTH)
+
+
+def plain(value: object) -> object:
+    """A core value for machine readers: plain JSON without the codec's marks of type."""
+    return _unmarked(to_json(value))
+
+
+def _unmarked(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _unmarked(item) for key, item in value.items() if key != KIND}
+    return [_unmarked(item) for item in value] if isinstance(value, list) else value
 
 
 def print_json(value: object) -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 T = TypeVar("T")
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
-_KIND = "is"
+KIND = "is"
 
 
 class CodecError(ValueError):
@@ -42,7 +42,7 @@ def to_json(value: object) -> Json:
         if isinstance(value, kind):
             return encode(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {_KIND: type(value).__name__} | {
+        return {KIND: type(value).__name__} | {
             field.name: to_json(getattr(value, field.name)) for field in fields(value)
         }
     raise CodecError(f"{type(value).__name__} cannot be stored")
@@ -80,7 +80,7 @@ def _decode(kind: Any, stored: Any) -> Any:
 def _decode_union(options: tuple[Any, ...], stored: Any) -> Any:
     if stored is None:
         return None
-    name = stored.get(_KIND) if isinstance(stored, dict) else None
+    name = stored.get(KIND) if isinstance(stored, dict) else None
     for option in options:
         bare = getattr(option, "__supertype__", option)
         if name is not None and getattr(bare, "__name__", "") == name:
@@ -104,8 +104,8 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 def _decode_dataclass(kind: Any, stored: Any) -> Any:
-    if stored[_KIND] != kind.__name__:
-        raise CodecError(f"found a {stored[_KIND]}, expected a {kind.__name__}")
+    if stored[KIND] != kind.__name__:
+        raise CodecError(f"found a {stored[KIND]}, expected a {kind.__name__}")
     hints = _hints(kind)
     return kind(**{field.name: _decode(hints[field.name], stored[field.name]) for field in fields(kind)})
 

@@ -66,12 +66,15 @@ def _local_state(home: set[str], readings: Readings) -> LocalState | Unknown:
 
 
 def _utilization(readings: Readings, local: LocalState | Unknown) -> Percent | Unknown:
-    """The reported use, if enough of the cluster's GPUs report at all."""
-    reporting = readings.use.series
-    if isinstance(local, LocalState) and reporting < _MIN_REPORTING * local.gpus:
-        missing = f"only {reporting} of {local.gpus} local GPUs report their use"
-        return readings.use.use if isinstance(readings.use.use, Unknown) else Unknown(missing)
-    return readings.use.use
+    """The reported use, if enough of the cluster's GPUs report; a site that is cut off must not look quiet."""
+    use, reporting = readings.use.use, readings.use.series
+    if isinstance(use, Unknown):
+        return use
+    if isinstance(local, Unknown):
+        return Unknown(f"nobody can say how many GPUs should report their use: {local.why}")
+    if reporting < _MIN_REPORTING * local.gpus:
+        return Unknown(f"only {reporting} of {local.gpus} local GPUs report their use")
+    return use
 
 
 def _allocation(local: LocalState | Unknown) -> Percent | Unknown:

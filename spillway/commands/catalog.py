@@ -15,10 +15,7 @@ from spillway.output import Format, OutputOption, console, print_json, table
 app = typer.Typer(help="The supply of compute: pools, prices, quotas.", no_args_is_help=True)
 FileOption = Annotated[Path, typer.Option("--file", "-f", help="the catalogue")]
 _DEFAULT = Path("stacks/catalog.yaml")
-_HEADINGS = (
-    *("pool", "where", "node", "GPUs", "quota"),
-    *("billing", "per node-hour", "per GPU-hour", "price of", "boots in"),
-)
+_HEADINGS = ("pool", "cluster", "node", "nodes", "billing", "per node-hour", "per GPU-hour", "price of", "boots in")
 
 
 @app.command("show")
@@ -30,7 +27,7 @@ def show(file: FileOption = _DEFAULT, output: OutputOption = Format.TEXT) -> Non
         print_json({"home_currency": catalog.home_currency, "pools": pools})
         return
     rows = [_as_cells(catalog, row) for row in catalog.pools.values()]
-    console().print(table(_HEADINGS, rows, numbers=("GPUs", "quota", "per node-hour", "per GPU-hour")))
+    console().print(table(_HEADINGS, rows, numbers=("nodes", "per node-hour", "per GPU-hour")))
 
 
 @app.command("check")
@@ -47,12 +44,11 @@ def check(file: FileOption = _DEFAULT, output: OutputOption = Format.TEXT) -> No
 
 
 def _as_cells(catalog: Catalog, row: PoolRow) -> tuple[str, ...]:
-    boots = f"{show_duration(row.boot.fastest)} to {show_duration(row.boot.slowest)}" if row.is_cloud else "is there"
+    boots = f"{show_duration(row.boot.fastest)}-{show_duration(row.boot.slowest)}" if row.is_cloud else "is there"
     return (
         row.pool,
-        f"{row.cluster} ({row.region})",
-        f"{row.gpus_per_node}x {row.gpu_model} {row.gpu_memory} GiB",
-        str(row.quota * row.gpus_per_node),
+        row.cluster,
+        f"{row.gpus_per_node}x {row.gpu_model} {row.gpu_memory}G",
         str(row.quota),
         row.billing.value,
         str(row.price),

@@ -22,12 +22,18 @@ _PRICE_AGE = timedelta(days=365)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One check: good, or what is wrong and what to do."""
+    """One check: good, or what is wrong and what to do. An advice leaves the exit code at 0."""
 
     check: str
     good: bool
     detail: str
     hint: str = ""
+    is_advice: bool = False
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word."""
+        return "ok" if self.good else "advice" if self.is_advice else "WRONG"
 
 
 def doctor(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> int:
@@ -37,12 +43,12 @@ def doctor(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> int:
         print_json({"findings": [_as_data(finding) for finding in findings]})
     else:
         out = console()
-        rows = [("ok" if item.good else "WRONG", item.check, item.detail) for item in findings]
+        rows = [(item.word, item.check, item.detail) for item in findings]
         out.print(table(("", "check", "found"), rows))
         for finding in findings:
             if not finding.good:
                 out.print(f"[bold]next, for {escape(finding.check)}:[/] {escape(finding.hint)}")
-    return ExitCode.OK if all(finding.good for finding in findings) else ExitCode.ERROR
+    return ExitCode.OK if all(finding.good or finding.is_advice for finding in findings) else ExitCode.ERROR
 
 
 def _examine(variables: Mapping[str, str]) -> list[Finding]:
@@ -103,7 +109,8 @@ def _prices(wired: Wired, snapshot: Snapshot) -> Finding:
     if not old:
         return Finding(check="prices", good=True, detail="all younger than a year")
     hint = "look them up again and renew price_per_node_hour and price_date in stacks/catalog.yaml"
-    return Finding(check="prices", good=False, detail=f"older than a year: {', '.join(old)}", hint=hint)
+    detail = f"older than a year: {', '.join(old)}"
+    return Finding(check="prices", good=False, detail=detail, hint=hint, is_advice=True)
 
 
 def _open_changes(wired: Wired) -> Finding:
@@ -116,4 +123,10 @@ def _open_changes(wired: Wired) -> Finding:
 
 
 def _as_data(finding: Finding) -> dict[str, object]:
-    return {"check": finding.check, "good": finding.good, "detail": finding.detail, "hint": finding.hint}
+    return {
+        "check": finding.check,
+        "verdict": finding.word.lower(),
+        "good": finding.good,
+        "detail": finding.detail,
+        "hint": finding.hint,
+    }

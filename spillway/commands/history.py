@@ -10,13 +10,12 @@ import typer
 from rich.markup import escape
 
 from agent.bootstrap import open_ledger
-from agent.core.codec import to_json
 from agent.core.decision import Action, Alternative, Decision, ReasonCode
 from agent.core.explain import headline, sentences
 from agent.errors import NothingRecorded
 from agent.ports import LedgerStore, StoredDecision
 from contract.units import Money
-from spillway.output import Format, OutputOption, console, errors, print_json, table
+from spillway.output import Format, OutputOption, console, errors, plain, print_json, table
 
 LedgerOption = Annotated[str | None, typer.Option("--ledger", help="file or SQLAlchemy URL of the ledger")]
 _PLACES = (Path("out/ledger.db"), Path("out/demo/ledger.db"))
@@ -108,12 +107,12 @@ def _explained(item: StoredDecision) -> dict[str, object]:
         "decision": {
             "action": decision.action.value,
             "policy": decision.chosen.policy,
-            "reason": to_json(decision.chosen.reason),
-            "changes": [to_json(change) for change in decision.changes],
+            "reason": plain(decision.chosen.reason),
+            "changes": [plain(change) for change in decision.changes],
         },
-        "evidence": [to_json(piece) for piece in decision.chosen.evidence],
+        "evidence": [plain(piece) for piece in decision.chosen.evidence],
         "alternatives": [_alternative(other) for other in decision.chosen.alternatives] + _losers(decision),
-        "caps": [to_json(cap) for cap in decision.caps],
+        "caps": [plain(cap) for cap in decision.caps],
         "sentences": list(sentences(decision)),
     }
 

@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from agent.bootstrap import Wired
-from agent.core.codec import to_json
 from agent.core.costing import running_cost
 from agent.core.decision import Action
 from agent.core.explain import headline, sentences
@@ -19,7 +18,7 @@ from agent.errors import ExitCode
 from agent.loop import TickReport
 from agent.schedule import Job, run_tick, serve
 from spillway.commands.history import money_data
-from spillway.output import Format, OutputOption, console, print_json, table
+from spillway.output import Format, OutputOption, console, plain, print_json, table
 from spillway.wiring import TwinOption, wire
 
 _LOG = logging.getLogger("spillway")
@@ -101,7 +100,7 @@ def _print_tick(report: TickReport, *, dry_run: bool) -> None:
 def _tick_data(report: TickReport) -> dict[str, object]:
     return {
         "decision_id": report.decision_id,
-        "decision": to_json(report.decision),
+        "decision": plain(report.decision),
         "headline": headline(report.decision) if report.decision else None,
         "changes": [
             {"stack": change.stack, "state": change.state.value, "detail": change.detail} for change in report.changes
@@ -116,10 +115,10 @@ def _status_data(snapshot: Snapshot) -> dict[str, object]:
     cost = running_cost(snapshot.catalog, ((pool.pool, pool.configured) for pool in snapshot.pools))
     return {
         "taken_at": snapshot.taken_at.isoformat(),
-        "local_use": to_json(snapshot.local_use),
-        "queued_tasks": to_json(snapshot.queued_tasks()),
+        "local_use": plain(snapshot.local_use),
+        "queued_tasks": plain(snapshot.queued_tasks()),
         "cost_per_hour": money_data(cost),
-        "pools": [to_json(pool) for pool in snapshot.pools],
+        "pools": [plain(pool) for pool in snapshot.pools],
         "notes": list(snapshot.notes),
     }
 

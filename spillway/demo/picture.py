@@ -185,11 +185,11 @@ def _legend() -> str:
     x = _LEFT
     for look, words in entries:
         parts.append(f'<rect {look} x="{x}" y="12" width="14" height="14"/><text x="{x + 20}" y="23">{words}</text>')
-        x += 160
-    parts.append(
-        f'<line class="demand" x1="{x}" x2="{x + 18}" y1="19" y2="19"/><text x="{x + 24}" y="23">demand</text>'
-    )
-    x += 100
+        x += 150
+    for look, words in (("demand", "demand"), ("cap", "local capacity")):
+        parts.append(f'<line class="{look}" x1="{x}" x2="{x + 18}" y1="19" y2="19"/>')
+        parts.append(f'<text x="{x + 24}" y="23">{words}</text>')
+        x += 90
     return "".join(parts)
 
 

@@ -33,7 +33,7 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
     going = idle[: settings.max_step]
     span = show_duration(settings.node_idle_for)
-    text = f"{len(idle)} rented nodes have been idle for {span} or more; the {len(going)} oldest go back"
+    text = f"rented nodes idle for {span} or more: {len(idle)}; the oldest {len(going)} go back"
     return Proposal(
         policy=NAME,
         action=Action.SHRINK,
