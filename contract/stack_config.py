@@ -20,7 +20,7 @@ NAMESPACE = "spillway"
 DESIRED = "spillway:desired"
 # Where the catalogue is, relative to Pulumi.yaml; only infra/config.py follows it.
 CATALOG = "spillway:catalog"
-_ACCOUNT = re.compile(r"\d{12}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
 _CONNECTION = {
     Provider.ALICLOUD: re.compile(r"pc-[a-z0-9]+"),
     Provider.AWS: re.compile(r"dxcon-[a-z0-9]+"),
@@ -103,6 +103,8 @@ def parse_stack_config(values: Mapping[str, object], findings: Findings, catalog
     own = {key: value for key, value in values.items() if key.startswith(f"{NAMESPACE}:")}
     fields = Fields(own, findings, ("config",))
     layer = fields.choice(f"{NAMESPACE}:layer", Layer)
+    # Which keys are right hangs on it: nothing more can be said without.
+    findings.raise_if_any()
     fields.optional_text(CATALOG)
     config = _foundation(fields) if layer is Layer.FOUNDATION else _burst(fields, catalog)
     fields.done()
@@ -117,6 +119,8 @@ def desired_value(desired: Mapping[str, Nodes]) -> dict[str, int]:
 
 def _burst(fields: Fields, catalog: Catalog) -> BurstConfig:
     provider = fields.choice(f"{NAMESPACE}:cloud", Provider)
+    if provider is Provider.ONPREM:
+        fields.problem(f"{NAMESPACE}:cloud", "'onprem' is owned, not rented", "use alicloud or aws")
     foundation = fields.text(f"{NAMESPACE}:foundation")
     department = fields.text(f"{NAMESPACE}:department")
     own = {row.pool: row for row in catalog.cloud_pools(provider)}

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from agent.core.snapshot import NodePhase, Snapshot, Unknown
 from contract.units import Percent
 
-_KEEP = timedelta(hours=2)
+# The longest window that can be judged; policy.py refuses a longer one.
+KEEP = timedelta(hours=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
         local_use=snapshot.local_use,
         queued_tasks=snapshot.queued_tasks(),
     )
-    kept = tuple(old for old in memory.samples if snapshot.taken_at - old.at <= _KEEP)
+    kept = tuple(old for old in memory.samples if snapshot.taken_at - old.at <= KEEP)
     return replace(
         memory,
         samples=(*kept, sample),

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
+from agent.core.memory import KEEP
 from contract.fields import Fields, Findings
-from contract.units import Money, Nodes, Percent, parse_duration
+from contract.units import Money, Nodes, Percent, parse_duration, show_duration
 
 _DEFAULT_VALID = Percent(80.0)
 
@@ -118,6 +119,12 @@ def _check_sense(policy: Policy, top: Fields) -> None:
     for name, span in (("queue_pressure", out.hold_for), ("idle_reclaim", back.hold_for)):
         if span < 2 * policy.sampling.every:
             top.problem(name, "'for' holds fewer than two samples: a spike would act", "lengthen it")
+        if span > KEEP:
+            text = f"'for' is longer than the {show_duration(KEEP)} that the agent remembers: it would never act"
+            top.problem(name, text, "shorten it")
+    if policy.sampling.stale_after <= policy.sampling.every:
+        text = "stale_after is not above every: each look would count as a gap, and no node as idle"
+        top.problem("sampling", text, "write at least twice the value of every")
     if policy.cool_down.max_back_off < policy.cool_down.back_off:
         top.problem("cool_down", "max_back_off is below back_off", "swap them")
 

@@ -147,4 +147,4 @@ def test_a_damaged_row_is_one_clear_error(tmp_path: Path) -> None:
         connection.execute("DROP TRIGGER tick_no_update")
         connection.execute("UPDATE tick SET memory_after = x'00'")
     with pytest.raises(LedgerBroken):
-        ledger.memory()
+        SqlLedger(sqlite_url(path)).memory()

@@ -143,7 +143,6 @@ def test_what_need_not_be_said_has_a_default() -> None:
     assert policy.sampling.use_signal is UseSignal.UTILIZATION
 
 
-@pytest.mark.xfail(reason="open: parse_policy lets it through")
 @pytest.mark.parametrize(
     "edit",
     [
