@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
 from agent.act.node_gate import KubernetesGate
-from agent.act.pulumi_stack import PulumiSettings, PulumiStacks
+from agent.act.pulumi_stack import PulumiSettings, PulumiStacks, ignore
 from agent.carry_out import Actuators
 from agent.clouds.alicloud import AlicloudPools
 from agent.clouds.aws import AwsPools
 from agent.cluster_access import ClusterEndpoint
 from agent.core.policy import Policy, parse_policy
 from agent.errors import BadSettings, NothingRecorded
+from agent.ledger.claim import claimed
 from agent.ledger.store import SqlLedger, sqlite_url
 from agent.loop import Agent
 from agent.ports import Clock, CloudReader
@@ -39,16 +41,20 @@ class Wired:
     ledger: SqlLedger
     stacks: PulumiStacks
     clock: Clock
+    ledger_file: Path | None
     tick_seconds: float | None
 
 
-def build(settings: Settings) -> Wired:
-    """Read the files, open the ledger, connect everything. Raises InvalidInput and errors of agent.errors."""
+def build(settings: Settings, on_progress: Callable[[str], object] = ignore) -> Wired:
+    """Read the files, open the ledger, connect everything. Raises InvalidInput and errors of agent.errors.
+
+    `on_progress` gets a line for each step of a `pulumi up`.
+    """
     catalog = read_catalog(settings.project_dir / "stacks" / "catalog.yaml")
     policy = parse_policy(*read_document(settings.project_dir / "stacks" / "policy.yaml"))
     clock: Clock = HttpClock(settings.clock_url) if settings.clock_url else SystemClock()
     ledger = open_ledger(settings.ledger_url)
-    stacks = _pulumi(settings)
+    stacks = _pulumi(settings, on_progress)
     endpoints = _endpoints(settings)
     clouds = _clouds(settings, catalog)
     sources = Sources(
@@ -74,22 +80,35 @@ def build(settings: Settings) -> Wired:
         ledger=ledger,
         stacks=stacks,
         clock=clock,
+        ledger_file=_ledger_file(settings.ledger_url),
         tick_seconds=settings.tick_seconds,
     )
 
 
 def open_ledger(name: str, *, must_exist: bool = False) -> SqlLedger:
     """A ledger by file or SQLAlchemy URL. With `must_exist` a missing file is NothingRecorded, not made."""
-    if "://" in name and not name.startswith("sqlite:///"):
+    path = _ledger_file(name)
+    if path is None:
         return SqlLedger(name)
-    path = Path(name.removeprefix("sqlite:///"))
     if must_exist and not path.is_file():
         hint = "run 'spillway demo' or 'spillway run' first, or name another file"
         raise NothingRecorded("there is no ledger", target=str(path), hint=hint)
     return SqlLedger(sqlite_url(path))
 
 
-def _pulumi(settings: Settings) -> PulumiStacks:
+def only_agent(wired: Wired) -> AbstractContextManager[None]:
+    """While it lasts no second agent of this machine works on the same ledger. Raises AgentRunning on entry."""
+    return claimed(wired.ledger_file) if wired.ledger_file else nullcontext()
+
+
+def _ledger_file(name: str) -> Path | None:
+    """The file of a SQLite ledger; None for a database server."""
+    if "://" in name and not name.startswith("sqlite:///"):
+        return None
+    return Path(name.removeprefix("sqlite:///"))
+
+
+def _pulumi(settings: Settings, on_progress: Callable[[str], object]) -> PulumiStacks:
     return PulumiStacks(
         PulumiSettings(
             project_dir=settings.project_dir,
@@ -100,7 +119,8 @@ def _pulumi(settings: Settings) -> PulumiStacks:
             backend_url=settings.backend_url,
             environment=settings.environment,
             limit_seconds=settings.pulumi_limit_seconds,
-        )
+        ),
+        on_progress,
     )
 
 

@@ -49,7 +49,11 @@ def list_all(endpoint: ClusterEndpoint, page: Callable[..., Any], **selectors: s
     token = ""
     while True:
         body = ask(endpoint, page, limit=_PAGE, **({"_continue": token} if token else {}), **selectors)
-        yield from body.get("items") or ()
+        items = body.get("items")
+        if "items" not in body or not isinstance(items or [], list):
+            # A portal's `{}` must not look like a cluster without nodes.
+            raise _unavailable(endpoint, "its answer is no list")
+        yield from items or ()
         token = (body.get("metadata") or {}).get("continue") or ""
         if not token:
             return

@@ -184,3 +184,11 @@ class BadCall(SpillwayError):
 
     code = "bad_call"
     exit_code = ExitCode.BAD_CALL
+
+
+class AgentRunning(SpillwayError):
+    """Another agent works on the same ledger."""
+
+    code = "agent_running"
+    exit_code = ExitCode.LOCK_HELD
+    retry = RetryClass.TRANSIENT

@@ -61,8 +61,10 @@ def _run(arguments: list[str]) -> int:
         return show_error(BadCall(error.format_message(), target="spillway", hint="see 'spillway --help'"), output)
     except (SpillwayError, InvalidInput) as error:
         return show_error(error, output)
-    except BrokenPipeError:
-        # The reader went away (`spillway decisions | head`): not an error of ours.
+    except SystemExit as stop:
+        # What typer and rich make of a reader that went away (`spillway decisions | head`): no error of ours.
+        if not isinstance(stop.__context__, BrokenPipeError):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except Exception as error:

@@ -33,13 +33,21 @@ OutputOption = Annotated[Format, typer.Option("--output", "-o", help="text for p
 
 
 def console() -> Console:
-    """Standard output; colour only on a terminal, never under NO_COLOR (rich honours it)."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    """Standard output; colour and weight only on a terminal, never under NO_COLOR."""
+    return _console(is_error=False, is_terminal=sys.stdout.isatty())
 
 
 def errors() -> Console:
     """Standard error: everything that is not the answer, so that JSON stays clean."""
-    return Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _PIPE_WIDTH)
+    return _console(is_error=True, is_terminal=sys.stderr.isatty())
+
+
+def _console(*, is_error: bool, is_terminal: bool) -> Console:
+    made = Console(stderr=is_error, highlight=False, width=None if is_terminal else _PIPE_WIDTH)
+    if made.no_color:
+        # rich leaves bold and dim as they are: whoever wants no colour gets no codes at all.
+        made = Console(stderr=is_error, highlight=False, width=made.width, color_system=None)
+    return made
 
 
 def plain(value: object) -> object:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from agent.act.pulumi_stack import ignore
 from agent.bootstrap import Wired, build
 from agent.errors import BadSettings
 from agent.settings import read_settings
@@ -19,9 +20,9 @@ TWIN_HOME = Path("out/twin")
 TwinOption = Annotated[bool, typer.Option("--twin", help="work on the running twin (spillway twin start)")]
 
 
-def wire(twin: bool) -> Wired:
-    """An agent on the chosen world."""
-    return build(read_settings(environment(twin)))
+def wire(twin: bool, on_progress: Callable[[str], object] = ignore) -> Wired:
+    """An agent on the chosen world; `on_progress` gets a line for each step of a `pulumi up`."""
+    return build(read_settings(environment(twin)), on_progress)
 
 
 def environment(twin: bool) -> Mapping[str, str]:

@@ -1,13 +1,15 @@
 """How the Pulumi CLI is run: in a session of its own, with a time limit, leaving no process behind.
 
 The SDK's own runner has no limit and shares our process group, so that a Ctrl-C would reach the
-engine twice. Here the first interrupt is ours, and after the CLI has ended its whole group is reaped.
+engine twice. Here the first interrupt is ours, and after the CLI has ended its whole session is
+reaped: the engine puts each plugin into a process group of its own, so that a group would not do.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -75,7 +77,7 @@ class SessionRunner:
         try:
             stdout, stderr, in_time = self._collect(process, on_output, on_error)
         finally:
-            _reap_group(process)
+            _reap_session(process)
         if not in_time:
             what = f"ended after {self.limit_seconds:.0f} s"
             hint = "see how far it came with 'pulumi stack'; raise SPILLWAY_PULUMI_LIMIT if the cloud is slow"
@@ -96,33 +98,54 @@ class SessionRunner:
         )
         for reader in readers:
             reader.start()
-        # The CLI's output ends with it, so that waiting for that needs no polling.
-        readers[0].join(self.limit_seconds)
-        in_time = self._wait(process, at_once=readers[0].is_alive())
-        if not in_time:
-            _reap_group(process)
+        in_time = self._wait(process)
+        # Before the last lines are read: whoever is left may hold our end of the pipe open.
+        _reap_session(process)
         for reader in readers:
             reader.join()
         return "\n".join(out), "\n".join(err), in_time
 
-    def _wait(self, process: subprocess.Popen[str], *, at_once: bool) -> bool:
+    def _wait(self, process: subprocess.Popen[str]) -> bool:
         """Whether it ended in time; else interrupt as the engine expects: once to stop, once more to abort."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0 if at_once else self.grace_seconds)
+        if _ends_within(process, self.limit_seconds):
             return True
         for _ in range(2):
             process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=self.grace_seconds)
-                return False
+            if _ends_within(process, self.grace_seconds):
+                break
         return False
 
 
-def _reap_group(process: subprocess.Popen[str]) -> None:
+def _ends_within(process: subprocess.Popen[str], seconds: float) -> bool:
+    """Wait for the end without polling: a wait with a limit would sleep up to 50 ms past it."""
+    handle = os.pidfd_open(process.pid)
+    try:
+        waiting = select.poll()
+        waiting.register(handle, select.POLLIN)
+        return bool(waiting.poll(seconds * 1000))
+    finally:
+        os.close(handle)
+
+
+def _reap_session(process: subprocess.Popen[str]) -> None:
     """End whatever is left of the child's session: engine, language host, providers (I12)."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    # Twice: one that is being started while we look has its parent's session and is seen the next time.
+    for _ in range(2):
+        for member in _session(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member, signal.SIGKILL)
     process.wait()
+
+
+def _session(leader: int) -> list[int]:
+    """Processes that live in a session."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            if int(fields[3]) == leader and fields[0] != "Z":
+                found.append(int(entry.name))
+    return found
 
 
 def _read(stream: IO[str] | None, lines: list[str], on_line: OnLine | None) -> None:

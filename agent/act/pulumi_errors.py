@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from agent.act.pulumi_command import Finished
 from agent.errors import (
@@ -17,6 +18,7 @@ from agent.errors import (
 )
 
 _SECRET = re.compile(r"(?i)((?:passphrase|password|token|secret|access[_-]?key)[\"']?\s*[=:]\s*)\S+")
+_COLOUR = re.compile(r"<\{%.*?%\}>")
 _TEXTS: tuple[tuple[str, type[SpillwayError], str], ...] = (
     ("the stack is currently locked by", StackLocked, "wait for the other update to end, or see 'spillway doctor'"),
     ("no stack named", StackMissing, "create it with 'pulumi stack init {stack}' and bring it up once"),
@@ -33,14 +35,33 @@ _CODES: dict[int, tuple[type[SpillwayError], str]] = {
 }
 
 
-def translate(finished: Finished, stack: str, fallback: type[SpillwayError] = ApplyFailed) -> SpillwayError:
-    """The error that a failed command means; `fallback` when nothing else is known."""
+def translate(
+    finished: Finished,
+    stack: str,
+    fallback: type[SpillwayError] = ApplyFailed,
+    diagnostics: Sequence[str] = (),
+) -> SpillwayError:
+    """The error that a failed command means; `fallback` when nothing else is known.
+
+    `diagnostics` are the engine's error texts: the first one becomes the message.
+    """
     text = f"{finished.stderr}\n{finished.stdout}"
+    if finished.code < 0:
+        what = f"pulumi was ended from outside by signal {-finished.code}"
+        hint = "see what ended it (memory ran out?); the next tick looks how far it came"
+        return fallback(what, target=f"stack {stack}", hint=hint)
     for words, kind, hint in _TEXTS:
         if words in text:
             return kind(first_error(finished), target=f"stack {stack}", hint=hint.format(stack=stack))
+    said = _tidy(diagnostics[0]) if diagnostics else first_error(finished)
     kind, hint = _CODES.get(finished.code, (fallback, "run 'pulumi preview' on the stack and read what it says"))
-    return kind(first_error(finished), target=f"stack {stack}", hint=hint.format(stack=stack))
+    return kind(said, target=f"stack {stack}", hint=hint.format(stack=stack))
+
+
+def _tidy(diagnostic: str) -> str:
+    """One line without the engine's colour marks and without secrets."""
+    plain = " ".join(_COLOUR.sub("", diagnostic).split())
+    return redact(plain)[:500]
 
 
 def first_error(finished: Finished) -> str:

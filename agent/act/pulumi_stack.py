@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -30,7 +30,7 @@ from agent.act.pulumi_command import CommandFailed, Finished, OnLine, SessionRun
 from agent.act.pulumi_errors import redact, translate
 from agent.act.pulumi_locks import is_owner_dead, locks_of
 from agent.act.stack_files import read_stack_file, replace_stack_file
-from agent.core.guard import Preview, PreviewStep
+from agent.core.guard import QUIET, Preview, PreviewStep
 from agent.core.readings import PoolBinding
 from agent.errors import (
     ApplyFailed,
@@ -45,6 +45,10 @@ from contract.stack_outputs import BurstOutput, PoolOutput
 from contract.units import Nodes
 
 _FILE = "file://"
+
+
+def ignore(_line: str) -> None:
+    """Nobody listens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,10 +111,13 @@ class _NamedWorkspace(LocalWorkspace):
 class PulumiStacks:
     """A StackDriver on a local project and the real engine."""
 
-    def __init__(self, settings: PulumiSettings, on_line: OnLine | None = None) -> None:
-        """Find the CLI and check its version. `on_line` sees the CLI's progress. Raises PulumiUnusable."""
+    def __init__(self, settings: PulumiSettings, on_progress: OnLine = ignore) -> None:
+        """Find the CLI and check its version. `on_progress` gets a line for each step of an apply.
+
+        Raises PulumiUnusable.
+        """
         self._settings = settings
-        self._on_line = on_line
+        self._on_progress = on_progress
         environment = {
             **settings.environment,
             "PULUMI_HOME": str(settings.home),
@@ -148,22 +155,22 @@ class PulumiStacks:
         events: list[EngineEvent] = []
         with self._candidate_file(stack, candidate) as path, _translated(stack, PreviewRefused):
             try:
-                self._stack(stack).preview(
-                    config_file=str(path), on_event=events.append, on_output=self._on_line, color="never", diff=True
-                )
+                self._stack(stack).preview(config_file=str(path), on_event=events.append, color="never", diff=True)
             except RuntimeError as error:
                 hint = "read the lines above; run 'pulumi preview' by hand"
                 raise PreviewRefused(redact(str(error)), target=f"stack {stack}", hint=hint) from error
         return _preview(stack, events)
 
     def apply(self, stack: str, message: str) -> Mapping[str, PoolBinding]:
-        with _translated(stack, ApplyFailed):
-            result = self._stack(stack).up(
-                message=message,
-                on_output=self._on_line,
-                color="never",
-                show_secrets=False,
-            )
+        events: list[EngineEvent] = []
+
+        def on_event(event: EngineEvent) -> None:
+            events.append(event)
+            if line := _progress(stack, event):
+                self._on_progress(line)
+
+        with _translated(stack, ApplyFailed, events):
+            result = self._stack(stack).up(message=message, on_event=on_event, color="never", show_secrets=False)
             bindings = _bindings(result.outputs, stack)
         self._known[stack] = _Known(mark=self._state_mark(stack), bindings=bindings)
         return bindings
@@ -218,11 +225,30 @@ class PulumiStacks:
 
 
 @contextmanager
-def _translated(stack: str, fallback: type[SpillwayError]) -> Iterator[None]:
+def _translated(stack: str, fallback: type[SpillwayError], events: Sequence[EngineEvent] = ()) -> Iterator[None]:
+    """CommandFailed as our error; the engine's own diagnostics, where there are any, say more than its text."""
     try:
         yield
     except CommandFailed as error:
-        raise translate(error.finished, stack, fallback) from error
+        raise translate(error.finished, stack, fallback, _diagnostics(events)) from error
+
+
+def _diagnostics(events: Sequence[EngineEvent]) -> tuple[str, ...]:
+    found = (event.diagnostic_event for event in events if event.diagnostic_event)
+    return tuple(diagnostic.message.strip() for diagnostic in found if diagnostic.severity == "error")
+
+
+def _progress(stack: str, event: EngineEvent) -> str | None:
+    """A line for a step that begins or fails; steps that change nothing are passed over."""
+    if event.resource_pre_event:
+        metadata, words = event.resource_pre_event.metadata, "begins"
+    elif event.res_op_failed_event:
+        metadata, words = event.res_op_failed_event.metadata, "failed"
+    else:
+        return None
+    op = _op(metadata.op)
+    name = metadata.urn.rpartition("::")[2]
+    return None if op in QUIET else f"{stack}: {op} of {name} {words}"
 
 
 def _preview(stack: str, events: list[EngineEvent]) -> Preview:

@@ -16,7 +16,7 @@ _SIZE_PROPERTY = {
     "alicloud:cs/nodePool:NodePool": "desiredSize",
     "aws:eks/nodeGroup:NodeGroup": "scalingConfig.desiredSize",
 }
-_QUIET = frozenset({"same", "read", "refresh"})
+QUIET = frozenset({"same", "read", "refresh"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def guard(change: ConfigChange, preview: Preview, candidate: str) -> Accepted | 
     wanted = {item.pool for item in change.changes}
     seen: set[str] = set()
     for step in preview.steps:
-        if step.op in _QUIET:
+        if step.op in QUIET:
             continue
         if problem := _unexpected(step, wanted):
             why.append(problem)
@@ -82,7 +82,7 @@ def guard(change: ConfigChange, preview: Preview, candidate: str) -> Accepted | 
 
 def steps_digest(steps: Sequence[PreviewStep]) -> str:
     """Digest of all steps that change something, whatever their order."""
-    loud = (step for step in steps if step.op not in _QUIET)
+    loud = (step for step in steps if step.op not in QUIET)
     return digest(sorted(f"{step.op} {step.urn} {' '.join(sorted(step.paths))}" for step in loud))
 
 
@@ -105,7 +105,7 @@ def _unexpected(step: PreviewStep, wanted: set[str]) -> str | None:
 
 
 def _miscounted(preview: Preview, wanted: set[str]) -> list[str]:
-    loud = {op: count for op, count in preview.counts if op not in _QUIET and count}
+    loud = {op: count for op, count in preview.counts if op not in QUIET and count}
     if loud == {"update": len(wanted)}:
         return []
     told = ", ".join(f"{count} {op}" for op, count in sorted(loud.items())) or "no change"

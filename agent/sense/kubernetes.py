@@ -49,8 +49,16 @@ def _node(node: Json) -> ClusterNode:
         is_cordoned=bool(spec.get("unschedulable")),
         gpus=Gpus(gpu_count(status.get("allocatable") or {})),
         instance_id=instance_id(spec.get("providerID") or ""),
-        created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
+        created_at=_time(metadata["creationTimestamp"]),
     )
+
+
+def _time(text: str) -> datetime:
+    """RFC 3339, always with its zone."""
+    at = datetime.fromisoformat(text)
+    if at.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return at
 
 
 def instance_id(provider_id: str) -> str:
@@ -65,11 +73,12 @@ def _pod(pod: Json) -> ClusterPod:
         name=metadata["name"],
         node=spec.get("nodeName") or None,
         gpus=Gpus(pod_gpus(pod)),
-        task=own.get(labels.TASK) or metadata["name"],
+        # Names are unique within a namespace only: two departments may both have a job "train".
+        task=f"{metadata.get('namespace', 'default')}/{own.get(labels.TASK) or metadata['name']}",
         department=own.get(labels.DEPARTMENT, "unknown"),
         gpu_memory=_gpu_memory(spec),
         preemptible=any(_tolerates_spot(item) for item in spec.get("tolerations") or ()),
-        created_at=datetime.fromisoformat(metadata["creationTimestamp"]),
+        created_at=_time(metadata["creationTimestamp"]),
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,6 +24,7 @@ from contract.units import Percent
 _MAX_AGE = timedelta(minutes=2)
 _MAX_AHEAD = timedelta(seconds=30)
 _MIN_BELIEVED = 0.8
+_SHARE = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _GPU_KEYS = ("UUID", "Hostname", "gpu", "GPU_I_ID")
 
 
@@ -66,7 +68,7 @@ class PrometheusUse:
             body = json.loads(answer.data)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise _Unusable(f"cannot be reached ({type(error).__name__})") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _Unusable("did not answer in JSON: is a proxy in between?") from error
         return list(_vector(body))
 
@@ -76,12 +78,13 @@ def _vector(body: object) -> Iterator[Mapping[str, Any]]:
         raise _Unusable("answered something that is no object")
     if body.get("status") != "success":
         raise _Unusable(f"answered {body.get('errorType', 'error')}: {body.get('error', 'no reason given')}")
-    data = body.get("data") or {}
-    if data.get("resultType") != "vector":
-        raise _Unusable(f"gave a {data.get('resultType')}, not a vector: the query must give one series a GPU")
-    if not data.get("result"):
+    data = body.get("data")
+    kind, result = (data.get("resultType"), data.get("result")) if isinstance(data, dict) else (None, None)
+    if kind != "vector":
+        raise _Unusable(f"gave a {kind}, not a vector: the query must give one series a GPU")
+    if not isinstance(result, list) or not result:
         raise _Unusable("gave no series: are the exporters scraped?")
-    yield from data["result"]
+    yield from result
 
 
 def _mean(series: list[Mapping[str, Any]], now: datetime) -> UseReading:
@@ -92,7 +95,8 @@ def _mean(series: list[Mapping[str, Any]], now: datetime) -> UseReading:
         if value is None:
             dropped += 1
         else:
-            seen.setdefault(_gpu(item), value)
+            # Of two exporters of one card the one that sees it at work is believed, in whatever order they come.
+            seen[_gpu(item)] = max(value, seen.get(_gpu(item), value))
     notes = (f"{dropped} of {len(series)} GPU use series are not believable",) if dropped else ()
     if len(seen) == 0 or len(seen) < _MIN_BELIEVED * (len(seen) + dropped):
         use: Percent | Unknown = Unknown(f"only {len(seen)} of {len(seen) + dropped} GPU use series are believable")
@@ -104,15 +108,19 @@ def _mean(series: list[Mapping[str, Any]], now: datetime) -> UseReading:
 def _believable(item: Mapping[str, Any], now: datetime) -> float | None:
     try:
         at, text = item["value"]
-        value, age = float(text), now.timestamp() - float(at)
-    except (KeyError, TypeError, ValueError):
+        age = now.timestamp() - float(at)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+    # Python would also read `1_0`, digits of other scripts and a bare `false`.
+    if not isinstance(text, str) or not _SHARE.fullmatch(text):
         return None
     in_time = -_MAX_AHEAD.total_seconds() <= age <= _MAX_AGE.total_seconds()
-    return value if in_time and 0.0 <= value <= 100.0 else None
+    return float(text) if in_time and float(text) <= 100.0 else None
 
 
 def _gpu(item: Mapping[str, Any]) -> tuple[str, ...]:
-    metric = item.get("metric") or {}
+    found = item.get("metric")
+    metric = found if isinstance(found, dict) else {}
     uuid = metric.get("UUID")
     keys = ("UUID", "GPU_I_ID") if uuid else _GPU_KEYS
     return tuple(str(metric.get(key, "")) for key in keys)

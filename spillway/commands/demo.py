@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from agent.bootstrap import Wired, build
+from agent.bootstrap import Wired, build, only_agent
 from agent.core.policy import Policy
 from agent.errors import SpillwayError
 from agent.settings import read_settings
@@ -80,7 +80,7 @@ def _run(out: Path, scenario: Scenario, narrator: Narrator, started: float) -> S
         build_out(cli, narrator.say)
         narrator.title(f"A surge: {scenario.workload.name}")
         wired = build(read_settings(environment))
-        with TwinClient(twin.address.url) as client:
+        with TwinClient(twin.address.url) as client, only_agent(wired):
             begun = client.clock().now
             log = play(wired, client, scenario.longest, narrator.tick)
             course = Course(

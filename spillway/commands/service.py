@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
-from agent.bootstrap import Wired
+from agent.bootstrap import Wired, only_agent
 from agent.core.costing import running_cost
 from agent.core.decision import Action
 from agent.core.explain import headline, sentences
@@ -24,13 +26,16 @@ from spillway.wiring import TwinOption, wire
 _LOG = logging.getLogger("spillway")
 
 
-def run(twin: TwinOption = False) -> None:
-    """Run the agent until it is told to stop; one line a decision."""
-    wired = wire(twin)
+def run(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> None:
+    """Run the agent until it is told to stop; one line a decision, as text or as JSON."""
+    wired = wire(twin, _LOG.info)
     every = _tick_interval(wired)
-    _LOG.info("spillway watches %d pools every %s; stop with Ctrl-C", len(wired.catalog.cloud_pools()), every)
-    job = Job(name="tick", every=every, run=lambda: run_tick(wired.agent.tick, _log_tick))
-    serve((job,), datetime.now(UTC))
+    show = _log_tick if output is Format.TEXT else _print_tick_line
+    job = Job(name="tick", every=every, run=lambda: run_tick(wired.agent.tick, show))
+    with only_agent(wired):
+        pools = len(wired.catalog.cloud_pools())
+        _LOG.info("spillway watches %d pools every %g s; stop with Ctrl-C", pools, every.total_seconds())
+        serve((job,), datetime.now(UTC))
 
 
 def tick(
@@ -39,8 +44,12 @@ def tick(
     output: OutputOption = Format.TEXT,
 ) -> int:
     """Run one tick: sense, decide, act, record."""
-    wired = wire(twin)
-    report = wired.agent.dry_run() if dry_run else wired.agent.tick()
+    wired = wire(twin, _LOG.info)
+    if dry_run:
+        report = wired.agent.dry_run()
+    else:
+        with only_agent(wired):
+            report = wired.agent.tick()
     if output is Format.JSON:
         print_json(_tick_data(report))
     else:
@@ -81,6 +90,13 @@ def _log_tick(report: TickReport) -> None:
     if report.decision and report.decision.action is not Action.HOLD:
         withdrawn = f" Withdrawn: {report.withdrawn}." if report.withdrawn else ""
         _LOG.info("decision %s: %s%s", report.decision_id, headline(report.decision), withdrawn)
+
+
+def _print_tick_line(report: TickReport) -> None:
+    """A JSON line for each tick that decided something, did something or was held by an error."""
+    if report.error or report.notes or (report.decision and report.decision.action is not Action.HOLD):
+        sys.stdout.write(json.dumps(_tick_data(report), ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
 
 def _print_tick(report: TickReport, *, dry_run: bool) -> None:

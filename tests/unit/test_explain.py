@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.codec import from_json, to_json
@@ -129,6 +129,7 @@ def test_an_order_that_is_taken_back_names_no_node() -> None:
     assert not any("Leaving" in line for line in sentences(taken_back))
 
 
+@settings(max_examples=40, deadline=None)
 @given(queued=st.integers(0, 40), use=st.one_of(st.none(), st.floats(0, 100)), idle=st.integers(0, 3))
 def test_every_real_decision_has_a_cause_and_tells_each_loser_once(queued: int, use: float | None, idle: int) -> None:
     nodes = [a_node(number) for number in range(idle)]

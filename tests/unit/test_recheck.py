@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -31,6 +32,7 @@ def quiet(*nodes: NodeView, configured: int | None = None, observed: Unknown | N
     return a_snapshot(LATER, use=2.0, pools=[pool, SPOT])
 
 
+@cache
 def a_shrink(count: int = 3) -> Decision:
     """All `count` idle nodes leave."""
     nodes = [a_node(number) for number in range(count)]
