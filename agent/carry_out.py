@@ -16,7 +16,7 @@ from agent.core.drain import DrainPlan, drain_plan
 from agent.core.explain import headline
 from agent.core.guard import Refused, digest, guard
 from agent.core.snapshot import NodePhase, NodeView, Snapshot
-from agent.errors import ConfigConflict, DrainRefused, PreviewRefused, SpillwayError
+from agent.errors import ApplyFailed, ConfigConflict, DrainRefused, PreviewRefused, SpillwayError
 from agent.ports import ChangeState, Clock, CloudReader, LedgerStore, NodeGate, StackDriver
 from contract.catalog import Provider
 from contract.problems import InvalidInput
@@ -41,6 +41,7 @@ class ChangeReport:
     state: ChangeState
     detail: str
     error: SpillwayError | None = None
+    failed_pools: tuple[str, ...] = ()
 
 
 def carry_out(
@@ -80,8 +81,16 @@ def _attempt(
         detail = f"{error}; {settle_file(change, hands.stacks)}" if is_replaced else str(error)
         let_work_in(change, snapshot, hands)
         state = ChangeState.FAILED if is_replaced else ChangeState.REFUSED
-        return ChangeReport(stack=change.stack, state=state, detail=detail, error=error)
+        failed = _failed_pools(change, error) if is_replaced else ()
+        return ChangeReport(stack=change.stack, state=state, detail=detail, error=error, failed_pools=failed)
     return ChangeReport(stack=change.stack, state=ChangeState.APPLIED, detail=headline(decision))
+
+
+def _failed_pools(change: ConfigChange, error: SpillwayError) -> tuple[str, ...]:
+    """The pools that the cloud refused; all that should grow when it is not told which."""
+    growing = tuple(item.pool for item in change.changes if item.delta > 0)
+    named = error.failed if isinstance(error, ApplyFailed) else ()
+    return tuple(pool for pool in growing if pool in named) or growing
 
 
 def check_preview(change: ConfigChange, candidate: str, stacks: StackDriver) -> None:

@@ -91,7 +91,7 @@ def pod_gpus(pod: Json) -> int:
 def gpu_count(amounts: Json) -> int:
     """Whole GPUs of a resource list; what is no whole number counts as none (HAMi, MIG: other resources)."""
     text = str(amounts.get(labels.GPU_RESOURCE, "0"))
-    return int(text) if text.isdigit() else 0
+    return int(text) if text.isdecimal() else 0
 
 
 def _translate(endpoint: ClusterEndpoint, error: client.ApiException) -> SpillwayError:

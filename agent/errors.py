@@ -113,10 +113,14 @@ class PreviewRefused(SpillwayError):
 
 
 class ApplyFailed(SpillwayError):
-    """`pulumi up` failed; the state may hold part of the change."""
+    """`pulumi up` failed; the state may hold part of the change. `failed`: resources whose step failed."""
 
     code = "apply_failed"
     exit_code = ExitCode.RESOURCE
+
+    def __init__(self, what: str, *, target: str, hint: str, failed: tuple[str, ...] = ()) -> None:
+        super().__init__(what, target=target, hint=hint)
+        self.failed = failed
 
 
 class PulumiTimeout(SpillwayError):

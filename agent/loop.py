@@ -6,14 +6,16 @@ unknown kind becomes one failed tick, at the edge in schedule.py.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.carry_out import Actuators, ChangeReport, carry_out
 from agent.core.codec import to_json
 from agent.core.config_change import config_changes
-from agent.core.decide import decide, remember_attempt
+from agent.core.decide import decide, forget_attempt, remember_attempt, remember_failure
 from agent.core.decision import Action, Decision
 from agent.core.guard import digest
+from agent.core.memory import Memory
 from agent.core.phases import NodeEvent, node_events
 from agent.core.policy import Policy
 from agent.core.recheck import Withdrawn, recheck
@@ -76,6 +78,7 @@ class Agent:
         )
         decision_id = self.hands.ledger.record(record)
         changes = () if withdrawn else self._act(final, decision_id, snapshot)
+        self._learn(changes, memory, before, decision_id)
         return TickReport(
             snapshot=snapshot,
             decision=final,
@@ -86,6 +89,16 @@ class Agent:
             withdrawn=withdrawn,
             error=next((change.error for change in changes if change.error), None),
         )
+
+    def _learn(self, changes: Sequence[ChangeReport], memory: Memory, before: Memory, decision_id: int) -> None:
+        """Pools that the cloud refused back off; a decision of which nothing came starts no cool-down."""
+        if all(change.error is None for change in changes):
+            return
+        failed = [pool for change in changes for pool in change.failed_pools]
+        learnt = remember_failure(memory, failed, self.policy, self.hands.clock.now())
+        if all(change.error for change in changes) and failed:
+            learnt = forget_attempt(learnt, before)
+        self.hands.ledger.remember(decision_id, learnt)
 
     def _look_again(self, decision: Decision) -> tuple[Decision, str | None]:
         if decision.action is Action.HOLD:

@@ -166,6 +166,9 @@ class LedgerStore(Protocol):
     def record(self, tick: TickRecord) -> int:
         """Keep a tick whole or not at all; gives the decision's id. Durable when it returns."""
 
+    def remember(self, decision_id: int, memory: Memory) -> None:
+        """Keep what the carrying out of a decision taught; the next tick starts from it."""
+
     def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
         """Keep the intent before anything is touched; gives the change's id. Durable when it returns."""
 

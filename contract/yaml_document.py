@@ -2,7 +2,8 @@
 
 Duplicate keys are refused (PyYAML would keep the last), so are aliases that could explode, and a
 truncated document is an error with its place. Scalars are read by the YAML 1.2 core rules that
-people expect: `on`, `1_000` and `012` stay texts. This is the only third-party import of the room;
+people expect: `on`, `1_000` and `012` stay texts, and so do dates, so that a day that is none is a
+problem with a place. This is the only third-party import of the room;
 docs/adr/0001 says why.
 """
 
@@ -28,7 +29,6 @@ for _tag, _pattern, _first in (
     ("tag:yaml.org,2002:int", r"^[-+]?(?:0|[1-9][0-9]*)$", "-+0123456789"),
     ("tag:yaml.org,2002:float", r"^[-+]?(?:0|[1-9][0-9]*)\.[0-9]+$", "-+0123456789"),
     ("tag:yaml.org,2002:null", r"^(?:~|null|Null|NULL|)$", "~nN\0"),
-    ("tag:yaml.org,2002:timestamp", r"^\d{4}-\d\d-\d\d$", "0123456789"),
 ):
     _Loader.add_implicit_resolver(_tag, re.compile(_pattern), list(_first) + ([""] if "null" in _tag else []))
 

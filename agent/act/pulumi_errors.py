@@ -18,6 +18,10 @@ from agent.errors import (
 )
 
 _SECRET = re.compile(r"(?i)((?:passphrase|password|token|secret|access[_-]?key)[\"']?\s*[=:]\s*)\S+")
+_LOOK = "run 'pulumi preview' on the stack and read what it says"
+_FALLBACK_HINTS: dict[type[SpillwayError], str] = {
+    ApplyFailed: "nothing to do: the pool backs off and the next best one is tried; see 'spillway decisions'",
+}
 _COLOUR = re.compile(r"<\{%.*?%\}>")
 _TEXTS: tuple[tuple[str, type[SpillwayError], str], ...] = (
     ("the stack is currently locked by", StackLocked, "wait for the other update to end, or see 'spillway doctor'"),
@@ -54,7 +58,7 @@ def translate(
         if words in text:
             return kind(first_error(finished), target=f"stack {stack}", hint=hint.format(stack=stack))
     said = _tidy(diagnostics[0]) if diagnostics else first_error(finished)
-    kind, hint = _CODES.get(finished.code, (fallback, "run 'pulumi preview' on the stack and read what it says"))
+    kind, hint = _CODES.get(finished.code, (fallback, _FALLBACK_HINTS.get(fallback, _LOOK)))
     return kind(said, target=f"stack {stack}", hint=hint.format(stack=stack))
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
+from typing import Any
 
 from pulumi import automation
 from pulumi.automation import (
@@ -21,12 +22,11 @@ from pulumi.automation import (
     EngineEvent,
     LocalWorkspace,
     OutputMap,
-    OutputValue,
     PulumiCommand,
     Stack,
 )
 
-from agent.act.pulumi_command import CommandFailed, Finished, OnLine, SessionRunner
+from agent.act.pulumi_command import CommandFailed, OnLine, SessionRunner
 from agent.act.pulumi_errors import redact, translate
 from agent.act.pulumi_locks import is_owner_dead, locks_of
 from agent.act.stack_files import read_stack_file, replace_stack_file
@@ -41,7 +41,7 @@ from agent.errors import (
     StackLocked,
     StackUnreadable,
 )
-from contract.stack_outputs import BurstOutput, PoolOutput
+from contract.pool_resources import POOL_RESOURCES, PoolResource, at_path
 from contract.units import Nodes
 
 _FILE = "file://"
@@ -103,9 +103,8 @@ class _NamedWorkspace(LocalWorkspace):
         """Nothing to do: selecting would change what a person's CLI works on."""
 
     def stack_outputs(self, stack_name: str) -> OutputMap:
-        """Outputs with secrets masked, read once."""
-        result = self.pulumi_command.run(["stack", "output", "--json", "--stack", stack_name], self.work_dir, {})
-        return {name: OutputValue(value=value, secret=False) for name, value in json.loads(result.stdout).items()}
+        """None: the state's resources are read instead, and secrets stay where they are."""
+        return {}
 
 
 class PulumiStacks:
@@ -147,7 +146,7 @@ class PulumiStacks:
         if known and mark and known.mark == mark:
             return known.bindings
         with _translated(stack, StackUnreadable):
-            bindings = _bindings(self._workspace.stack_outputs(stack), stack)
+            bindings = bindings_of(self._deployment(stack), stack)
         self._known[stack] = _Known(mark=mark, bindings=bindings)
         return bindings
 
@@ -170,15 +169,13 @@ class PulumiStacks:
                 self._on_progress(line)
 
         with _translated(stack, ApplyFailed, events):
-            result = self._stack(stack).up(message=message, on_event=on_event, color="never", show_secrets=False)
-            bindings = _bindings(result.outputs, stack)
-        self._known[stack] = _Known(mark=self._state_mark(stack), bindings=bindings)
-        return bindings
+            self._stack(stack).up(message=message, on_event=on_event, color="never", show_secrets=False)
+        return self.bindings(stack)
 
     def recover(self, stack: str) -> tuple[str, ...]:
         done = tuple(self._release_dead_locks(stack))
         with _translated(stack, StackUnreadable):
-            pending = _pending_creations(self._run(["stack", "export", "--stack", stack]))
+            pending = _pending_creations(self._deployment(stack))
         if pending:
             hint = f"see whether they exist in the cloud, then 'pulumi refresh --stack {stack}' and answer for each"
             what = f"an interrupted update left creations in the open: {', '.join(pending)}"
@@ -210,8 +207,11 @@ class PulumiStacks:
     def _stack(self, stack: str) -> Stack:
         return Stack.select(stack, self._workspace)
 
-    def _run(self, args: list[str]) -> Finished:
-        return self._runner.run(["--non-interactive", *args], self._settings.project_dir)
+    def _deployment(self, stack: str) -> Mapping[str, Any]:
+        """The stack's state, secrets encrypted as they are stored."""
+        args = ["--non-interactive", "stack", "export", "--stack", stack]
+        exported: Mapping[str, Any] = json.loads(self._runner.run(args, self._settings.project_dir).stdout)
+        return exported.get("deployment") or {}
 
     def _file(self, stack: str) -> Path:
         return self._settings.stacks_dir / f"Pulumi.{stack}.yaml"
@@ -230,12 +230,21 @@ def _translated(stack: str, fallback: type[SpillwayError], events: Sequence[Engi
     try:
         yield
     except CommandFailed as error:
-        raise translate(error.finished, stack, fallback, _diagnostics(events)) from error
+        translated = translate(error.finished, stack, fallback, _diagnostics(events))
+        if isinstance(translated, ApplyFailed):
+            translated.failed = _failed_names(events)
+        raise translated from error
 
 
 def _diagnostics(events: Sequence[EngineEvent]) -> tuple[str, ...]:
     found = (event.diagnostic_event for event in events if event.diagnostic_event)
     return tuple(diagnostic.message.strip() for diagnostic in found if diagnostic.severity == "error")
+
+
+def _failed_names(events: Sequence[EngineEvent]) -> tuple[str, ...]:
+    """Logical names of the resources whose step failed."""
+    failed = (event.res_op_failed_event for event in events if event.res_op_failed_event)
+    return tuple(dict.fromkeys(event.metadata.urn.rpartition("::")[2] for event in failed))
 
 
 def _progress(stack: str, event: EngineEvent) -> str | None:
@@ -278,27 +287,30 @@ def _op(op: object) -> str:
     return str(op.value) if isinstance(op, Enum) else str(op)
 
 
-def _bindings(outputs: Mapping[str, OutputValue], stack: str) -> dict[str, PoolBinding]:
-    pools = outputs.get(BurstOutput.POOLS.value)
-    try:
-        return {
-            name: PoolBinding(
-                pool=name,
-                node_pool_id=str(pool[PoolOutput.NODE_POOL_ID.value]),
-                scaling_group=str(pool[PoolOutput.SCALING_GROUP.value]),
-                applied=Nodes(int(pool[PoolOutput.DESIRED.value])),
-            )
-            for name, pool in (pools.value if pools else {}).items()
-        }
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        hint = "bring the stack up with this version of the program: 'pulumi up'"
-        what = f"its output '{BurstOutput.POOLS}' is not as expected: {error!r}"
-        raise StackUnreadable(what, target=f"stack {stack}", hint=hint) from error
+def bindings_of(deployment: Mapping[str, Any], stack: str) -> dict[str, PoolBinding]:
+    """The pools among a state's resources. Raises StackUnreadable for one that lacks what a pool must have."""
+    found = {}
+    for resource in deployment.get("resources") or ():
+        pool = POOL_RESOURCES.get(str(resource.get("type")))
+        if pool and not resource.get("delete"):
+            name = str(resource["urn"]).rpartition("::")[2]
+            found[name] = _binding(name, pool, resource.get("outputs") or {}, stack)
+    return found
 
 
-def _pending_creations(result: Finished) -> tuple[str, ...]:
-    deployment = json.loads(result.stdout).get("deployment") or {}
-    pending = deployment.get("pending_operations") or []
+def _binding(name: str, pool: PoolResource, outputs: Mapping[str, Any], stack: str) -> PoolBinding:
+    size, node_pool, group = (at_path(outputs, path) for path in (pool.size, pool.node_pool_id, pool.scaling_group))
+    if not str(size).isdigit() or not node_pool:
+        what = f"its state has no size or no id for pool {name}"
+        hint = "bring the stack up by hand until 'pulumi preview' shows no change"
+        raise StackUnreadable(what, target=f"stack {stack}", hint=hint)
+    return PoolBinding(
+        pool=name, node_pool_id=str(node_pool), scaling_group=str(group or ""), applied=Nodes(int(str(size)))
+    )
+
+
+def _pending_creations(deployment: Mapping[str, Any]) -> tuple[str, ...]:
+    pending = deployment.get("pending_operations") or ()
     return tuple(
         str(operation["resource"]["urn"]).rpartition("::")[2]
         for operation in pending

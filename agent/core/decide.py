@@ -5,16 +5,18 @@ The live tick and the replay call this one function. Who performs the decision i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from agent.core.arbitrate import arbitrate
-from agent.core.decision import Action, Decision, PoolChange, ReasonCode
+from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.memory import Memory, observe
 from agent.core.policies import boot_deadline, idle_reclaim, queue_pressure
 from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
 
+_UNDELIVERED = (ReasonCode.UNFILLED_ORDER, ReasonCode.OVERDUE_NODE)
 _PRECEDENCE = (boot_deadline.propose, queue_pressure.propose, idle_reclaim.propose)
 
 
@@ -33,18 +35,31 @@ def remember_attempt(memory: Memory, decision: Decision, policy: Policy) -> Memo
     if decision.action is Action.GROW:
         grown = {change.pool: now for change in decision.changes}
         return replace(memory, last_grow=now, grown_at={**memory.grown_at, **grown})
-    if decision.chosen.reason.code is ReasonCode.UNFILLED_ORDER:
-        for change in decision.changes:
-            memory = _back_off(memory, change, policy, now)
+    if decision.chosen.reason.code in _UNDELIVERED:
+        # What was ordered is not coming, so that the pause after an order has no ground either.
+        pools = [change.pool for change in decision.changes]
+        memory = remember_failure(replace(memory, last_grow=None), pools, policy, now)
     return replace(memory, last_shrink=now)
 
 
-def _back_off(memory: Memory, change: PoolChange, policy: Policy, now: datetime) -> Memory:
+def remember_failure(memory: Memory, pools: Iterable[str], policy: Policy, now: datetime) -> Memory:
+    """The cloud refused or did not deliver these pools: each backs off, longer with each failure in a row."""
+    for pool in pools:
+        memory = _back_off(memory, pool, policy, now)
+    return memory
+
+
+def forget_attempt(memory: Memory, before: Memory) -> Memory:
+    """Nothing of a decision could be carried out: no cool-down begins, so that the next best is tried next."""
+    return replace(memory, last_grow=before.last_grow, last_shrink=before.last_shrink, grown_at=before.grown_at)
+
+
+def _back_off(memory: Memory, pool: str, policy: Policy, now: datetime) -> Memory:
     """Doubles with each failure in a row of the pool, up to the policy's limit."""
-    failures = memory.failures.get(change.pool, 0) + 1
+    failures = memory.failures.get(pool, 0) + 1
     pause = min(policy.cool_down.back_off * 2 ** min(failures - 1, 16), policy.cool_down.max_back_off)
     return replace(
         memory,
-        failures={**memory.failures, change.pool: failures},
-        back_off_until={**memory.back_off_until, change.pool: now + pause},
+        failures={**memory.failures, pool: failures},
+        back_off_until={**memory.back_off_until, pool: now + pause},
     )

@@ -10,12 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.core.config_change import ConfigChange
+from contract.pool_resources import POOL_RESOURCES
 
-# The resource type of a pool and the only property that a change of its size may touch.
-_SIZE_PROPERTY = {
-    "alicloud:cs/nodePool:NodePool": "desiredSize",
-    "aws:eks/nodeGroup:NodeGroup": "scalingConfig.desiredSize",
-}
 QUIET = frozenset({"same", "read", "refresh"})
 
 
@@ -96,9 +92,10 @@ def digest(parts: Sequence[str]) -> str:
 
 def _unexpected(step: PreviewStep, wanted: set[str]) -> str | None:
     where = f"{step.op} of {step.type} {step.name}"
-    if step.op != "update" or step.name not in wanted or step.type not in _SIZE_PROPERTY:
+    pool = POOL_RESOURCES.get(step.type)
+    if step.op != "update" or step.name not in wanted or pool is None:
         return f"unexpected {where}"
-    others = [path for path in step.paths if path != _SIZE_PROPERTY[step.type]]
+    others = [path for path in step.paths if path != pool.size_property]
     if others or not step.paths:
         return f"{where} would also change {', '.join(others)}" if others else f"{where} does not say what changes"
     return None

@@ -45,17 +45,11 @@ def _recheck_growth(decision: Decision, newer: Snapshot) -> Decision | Withdrawn
 
 
 def _recheck_shrink(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
-    kept, dropped = [], 0
-    for change in decision.changes:
-        smaller = _still_leaving(change, newer)
-        dropped += len(change.victims) - len(smaller.victims)
-        if smaller.delta:
-            kept.append(smaller)
-    if not kept:
-        return Withdrawn(f"all {dropped} nodes that should leave have work again or cannot be read")
-    if not dropped:
+    changes = tuple(smaller for change in decision.changes if (smaller := _still_right(change, newer)).delta)
+    if not changes:
+        return Withdrawn("all that should go back came after all, or the nodes have work again or cannot be read")
+    if changes == decision.changes:
         return decision
-    changes = tuple(kept)
     return replace(
         decision,
         chosen=replace(decision.chosen, changes=changes),
@@ -63,11 +57,15 @@ def _recheck_shrink(decision: Decision, newer: Snapshot) -> Decision | Withdrawn
     )
 
 
-def _still_leaving(change: PoolChange, newer: Snapshot) -> PoolChange:
-    """The change without the victims that are busy, unseen or unknown now."""
+def _still_right(change: PoolChange, newer: Snapshot) -> PoolChange:
+    """Without the victims that are busy, unseen or unknown now; an order is taken back only as far as unfilled."""
+    state = newer.pool(change.pool)
+    if isinstance(state.observed, Unknown):
+        return replace(change, victims=(), after=change.before)
     if not change.victims:
-        return change
-    free = {node.instance_id for node in newer.pool(change.pool).nodes() if _may_leave(node.phase, node.gpus_used)}
+        came = sum(node.phase is not NodePhase.LEAVING for node in state.observed)
+        return replace(change, after=Nodes(min(change.before, max(change.after, came))))
+    free = {node.instance_id for node in state.observed if _may_leave(node.phase, node.gpus_used)}
     victims = tuple(victim for victim in change.victims if victim in free)
     return replace(change, victims=victims, after=Nodes(change.before - len(victims)))
 

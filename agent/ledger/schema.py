@@ -19,7 +19,13 @@ tick = sa.Table(
     sa.Column("withdrawn", sa.Text),
     sa.Column("inputs", sa.LargeBinary),
     sa.Column("decision", sa.LargeBinary),
-    sa.Column("memory_after", sa.LargeBinary),
+)
+memory = sa.Table(
+    "memory",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("tick_id", sa.Integer),
+    sa.Column("content", sa.LargeBinary),
 )
 change = sa.Table(
     "change",

@@ -43,7 +43,7 @@ class SqlLedger:
 
     def __init__(self, url: str) -> None:
         """Open, and bring the schema up to date. Raises LedgerBroken."""
-        # The memory of the newest tick, so that a tick need not read back what it wrote.
+        # The newest memory by its row, so that a tick need not read back what it wrote.
         self._newest: tuple[int, Memory] = (0, Memory())
         self._name = sa.make_url(url).render_as_string(hide_password=True)
         with self._guarded():
@@ -58,15 +58,20 @@ class SqlLedger:
         self._engine.dispose()
 
     def memory(self) -> Memory:
-        newest = sa.select(sa.func.max(schema.tick.c.id))
+        newest = sa.select(sa.func.max(schema.memory.c.id))
         with self._guarded(), self._engine.connect() as connection:
-            tick_id = connection.execute(newest).scalar()
-            if tick_id is None:
+            number = connection.execute(newest).scalar()
+            if number is None:
                 return Memory()
-            if tick_id != self._newest[0]:
-                query = sa.select(schema.tick.c.memory_after).where(schema.tick.c.id == tick_id)
-                self._newest = (tick_id, _unpack(Memory, connection.execute(query).scalar_one()))
+            if number != self._newest[0]:
+                query = sa.select(schema.memory.c.content).where(schema.memory.c.id == number)
+                self._newest = (number, _unpack(Memory, connection.execute(query).scalar_one()))
             return self._newest[1]
+
+    def remember(self, decision_id: int, memory: Memory) -> None:
+        with self._guarded(), self._engine.begin() as connection:
+            number = _append_memory(connection, decision_id, memory)
+        self._newest = (number, memory)
 
     def record(self, tick: TickRecord) -> int:
         with self._guarded(), self._engine.begin() as connection:
@@ -77,12 +82,12 @@ class SqlLedger:
                 "withdrawn": tick.withdrawn,
                 "inputs": _pack(_Inputs(snapshot=tick.snapshot, memory=tick.memory_before)),
                 "decision": _pack(tick.decision),
-                "memory_after": _pack(tick.memory_after),
             }
             tick_id = _new_id(connection.execute(schema.tick.insert().values(row)))
+            number = _append_memory(connection, tick_id, tick.memory_after)
             if tick.events:
                 connection.execute(schema.node_event.insert(), [_event_row(tick_id, event) for event in tick.events])
-        self._newest = (tick_id, tick.memory_after)
+        self._newest = (number, tick.memory_after)
         return tick_id
 
     def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:
@@ -169,6 +174,11 @@ def _pack(value: object) -> bytes:
 
 def _unpack(kind: type[T], packed: bytes) -> T:
     return from_json(kind, json.loads(zlib.decompress(packed)))
+
+
+def _append_memory(connection: sa.Connection, tick_id: int, memory: Memory) -> int:
+    row = {"tick_id": tick_id, "content": _pack(memory)}
+    return _new_id(connection.execute(schema.memory.insert().values(row)))
 
 
 def _new_id(result: sa.CursorResult[Any]) -> int:

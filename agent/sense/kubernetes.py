@@ -105,6 +105,6 @@ def _least_gib(expression: Json) -> int:
     """`key Gt n` in whole GiB, for the labels of GPU Feature Discovery (MiB) and of the catalogue (GiB)."""
     unit = {labels.GPU_MEMORY_MIB: 1024, labels.GPU_MEMORY: 1}.get(str(expression.get("key")))
     values = list(expression.get("values") or [])
-    if unit is None or expression.get("operator") != "Gt" or len(values) != 1 or not str(values[0]).isdigit():
+    if unit is None or expression.get("operator") != "Gt" or len(values) != 1 or not str(values[0]).isdecimal():
         return 0
     return -(-(int(values[0]) + 1) // unit)

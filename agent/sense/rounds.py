@@ -69,7 +69,14 @@ class Rounds:
                     ("config", "spillway:desired", pool), "is not in the catalogue", "add its row or remove it"
                 )
         findings.raise_if_any()
-        return StackReading(stack=stack, configured=sizes, bindings=_ask(lambda: self._sources.stacks.bindings(stack)))
+        bindings = _ask(lambda: self._sources.stacks.bindings(stack))
+        for pool in () if isinstance(bindings, Unknown) else bindings.keys() - sizes.keys():
+            # A file that was cut off at the end of a line is still good YAML.
+            findings.add(
+                ("config", "spillway:desired", pool), "is in the state and has no size", "restore the file from git"
+            )
+        findings.raise_if_any()
+        return StackReading(stack=stack, configured=sizes, bindings=bindings)
 
     def _read_pools(self, stacks: Sequence[StackReading], now: datetime) -> dict[str, PoolReading | Unknown]:
         readings: dict[str, PoolReading | Unknown] = {}

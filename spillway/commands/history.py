@@ -76,7 +76,8 @@ def _find(ledger: LedgerStore, which: str) -> StoredDecision:
         if not newest:
             raise NothingRecorded("nothing was decided yet", target="ledger", hint="run 'spillway tick' first")
         return newest[0]
-    if not which.isdigit():
+    # Longer numbers than any id are no number to a database.
+    if not which.isdecimal() or len(which) > 15:
         raise NothingRecorded(f"{which!r} is neither an id nor 'latest'", target="ledger", hint=hint)
     found = ledger.decision(int(which))
     if found is None:

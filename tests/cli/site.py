@@ -1,6 +1,6 @@
 """A project that the command line can work on without an engine: the twin in a thread, a stub for the CLI of Pulumi.
 
-The stub is a shell script that answers the two questions of a tick that changes nothing, or fails as told.
+The stub is a shell script that answers the one question of a tick that changes nothing, or fails as told.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from contract.catalog import Catalog, PoolRow, Provider, read_catalog
+from contract.pool_resources import EKS_POOL
 from sim.world.clock import Clock
 from sim.world.group_spec import GroupSpec
 from sim.world.nodes import Taint
@@ -30,8 +31,7 @@ if [ -f "{folder}/fails" ] && [ "$1" != version ]; then
 fi
 case "$*" in
     version) echo v3.274.1 ;;
-    *"stack output"*) cat "{folder}/outputs.json" ;;
-    *"stack export"*) echo '{{"deployment": {{}}}}' ;;
+    *"stack export"*) cat "{folder}/state.json" ;;
     *) echo "the stub does not know: $*" >&2; exit 1 ;;
 esac
 """
@@ -86,7 +86,7 @@ def make_site(
     catalog = read_catalog(folder / "stacks" / "catalog.yaml")
     world = World(catalog, seed=1)
     world.advance_to(600.0)
-    _write_outputs(folder / "outputs.json", catalog, world)
+    _write_state(folder / "state.json", catalog, world)
     stub = folder / "bin" / "pulumi"
     stub.parent.mkdir()
     stub.write_text(_STUB.format(folder=folder))
@@ -98,12 +98,18 @@ def make_site(
     return Site(folder, world, capture)
 
 
-def _write_outputs(path: Path, catalog: Catalog, world: World) -> None:
-    pools = {}
+def _write_state(path: Path, catalog: Catalog, world: World) -> None:
+    resources = []
     for row in catalog.cloud_pools(Provider.AWS):
         group = world.groups.create(_spec(row))
-        pools[row.pool] = {"nodePoolId": row.pool, "scalingGroup": group.scaling_group_id, "desired": 0}
-    path.write_text(json.dumps({"pools": pools}))
+        outputs = {
+            "nodeGroupName": row.pool,
+            "scalingConfig": {"desiredSize": 0},
+            "resources": [{"autoscalingGroups": [{"name": group.scaling_group_id}]}],
+        }
+        urn = f"urn:pulumi:burst-aws::spillway::{EKS_POOL.type}::{row.pool}"
+        resources.append({"urn": urn, "type": EKS_POOL.type, "outputs": outputs})
+    path.write_text(json.dumps({"deployment": {"resources": resources}}))
 
 
 def _spec(row: PoolRow) -> GroupSpec:

@@ -73,7 +73,6 @@ def test_the_file_is_untouched_by_looking_and_by_a_tick_that_holds(site: Site) -
         ("error: passphrase must be set with PULUMI_CONFIG_PASSPHRASE", 2, ExitCode.BAD_CALL),
         ("error: could not unmarshal 'Pulumi.burst-aws.yaml'", 255, ExitCode.BAD_CALL),
         ("error: failed to load checkpoint", 255, ExitCode.BAD_CALL),
-        ("error: credentials are required", 3, ExitCode.AUTH),
     ],
 )
 def test_what_the_engine_refuses_becomes_its_exit_code_and_a_next_step(
@@ -91,6 +90,13 @@ def test_what_the_engine_refuses_becomes_its_exit_code_and_a_next_step(
         assert error["exit_code"] == exit_code
         assert error["hint"]
     assert not site.run("decisions", "--all", "--output", "json").document()["decisions"]
+
+
+def test_a_state_that_wants_other_credentials_makes_its_pools_unknown(site: Site) -> None:
+    site.pulumi_fails("error: credentials are required", 3)
+    answer = site.run("status")
+    assert answer.code == ExitCode.OK
+    assert answer.out.count("credentials are required (not_authorised)") >= 3
 
 
 def test_an_engine_that_is_not_there_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,15 +17,21 @@ class FakeLedger:
     """Satisfies ports.LedgerStore. `broken` makes every write fail."""
 
     broken: bool = False
+    _memories: list[Memory] = field(default_factory=list)
     _ticks: list[TickRecord] = field(default_factory=list)
     _changes: list[StoredChange] = field(default_factory=list)
 
     def memory(self) -> Memory:
-        return self._ticks[-1].memory_after if self._ticks else Memory()
+        return self._memories[-1] if self._memories else Memory()
+
+    def remember(self, decision_id: int, memory: Memory) -> None:
+        self._check()
+        self._memories.append(memory)
 
     def record(self, tick: TickRecord) -> int:
         self._check()
         self._ticks.append(tick)
+        self._memories.append(tick.memory_after)
         return len(self._ticks)
 
     def begin(self, decision_id: int, change: ConfigChange, candidate_digest: str, at: datetime) -> int:

@@ -31,6 +31,7 @@ class FakeStacks:
     preview_error: SpillwayError | None = None
     apply_error: SpillwayError | None = None
     applies_before_error: bool = False
+    sold_out: frozenset[str] = frozenset()
     recover_error: SpillwayError | None = None
     recovered: tuple[str, ...] = ()
     log: list[str] = field(default_factory=list)
@@ -69,6 +70,12 @@ class FakeStacks:
         self.log.append(f"file {stack}")
 
     def apply(self, stack: str, message: str) -> Mapping[str, PoolBinding]:
+        wanted = _sizes(self.files[stack])
+        failed = tuple(pool for pool in wanted if pool in self.sold_out and wanted[pool] > self.applied[stack][pool])
+        if failed:
+            done = {pool: size for pool, size in wanted.items() if pool not in failed}
+            self.applied[stack] = {**self.applied[stack], **done}
+            raise ApplyFailed("OperationDenied.NoStock", target=stack, hint="see the cloud", failed=failed)
         if self.apply_error is None or self.applies_before_error:
             self.applied[stack] = _sizes(self.files[stack])
         self.log.append(f"up {stack}")

@@ -255,7 +255,9 @@ def containers(*gpus: str) -> dict[str, Any]:
 
 def test_containers_add_up_and_limits_count_once(server: WireServer) -> None:
     assert one_pod(server, a_pod(**containers("2", "1"))).gpus == 3
-    both: dict[str, Any] = {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}}]}
+    both: dict[str, Any] = {
+        "containers": [{"resources": {"limits": {"nvidia.com/gpu": "4"}, "requests": {"nvidia.com/gpu": "4"}}}]
+    }
     assert one_pod(server, a_pod(**both)).gpus == 4
 
 

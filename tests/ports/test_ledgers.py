@@ -74,6 +74,13 @@ def test_a_tick_is_read_back_as_it_was(ledger: LedgerStore) -> None:
     assert ledger.memory() == tick.memory_after
 
 
+def test_what_a_failed_attempt_taught_is_where_the_next_tick_starts(ledger: LedgerStore) -> None:
+    tick = a_tick()
+    taught = Memory(failures={"ack-a100-od": 1})
+    ledger.remember(ledger.record(tick), taught)
+    assert ledger.memory() == taught
+
+
 def test_a_stored_decision_runs_again_to_the_same_answer(ledger: LedgerStore) -> None:
     number = ledger.record(a_tick())
     stored = ledger.decision(number)
@@ -119,7 +126,7 @@ def test_the_database_itself_refuses_to_rewrite_the_past(tmp_path: Path) -> None
     tick = a_tick()
     ledger.end(ledger.begin(ledger.record(tick), change_of(tick), "d", NOON), ChangeState.FAILED, "", NOON)
     with sqlite3.connect(path) as connection:
-        for table in ("tick", "change", "change_event", "node_event"):
+        for table in ("tick", "memory", "change", "change_event", "node_event"):
             for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET id = id + 1"):
                 with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                     connection.execute(statement)
@@ -144,7 +151,7 @@ def test_a_damaged_row_is_one_clear_error(tmp_path: Path) -> None:
     ledger = SqlLedger(sqlite_url(path))
     ledger.record(a_tick())
     with sqlite3.connect(path) as connection:
-        connection.execute("DROP TRIGGER tick_no_update")
-        connection.execute("UPDATE tick SET memory_after = x'00'")
+        connection.execute("DROP TRIGGER memory_no_update")
+        connection.execute("UPDATE memory SET content = x'00'")
     with pytest.raises(LedgerBroken):
         SqlLedger(sqlite_url(path)).memory()

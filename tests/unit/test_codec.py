@@ -34,7 +34,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
         to_json(datetime(2026, 1, 1))  # noqa: DTZ001
 
 
-BAD = [None, 3, [], {}, {"is": "Percent"}, {"is": "Money", "value": 3.0}, {"is": "Percent", "value": "3"}]
+BAD: list[object] = [None, 3, [], {}, {"is": "Percent"}, {"is": "Money", "value": 3.0}, {"is": "Percent", "value": "3"}]
 
 
 @pytest.mark.parametrize("bad", BAD)

@@ -25,7 +25,19 @@ from agent.errors import (
 from agent.loop import Agent
 from agent.ports import ChangeState, TickRecord
 from contract.catalog import Provider
-from tests.builders import NOON, a_node, a_policy, a_pool, a_snapshot, decided, tasks, watched
+from tests.builders import (
+    NOON,
+    a_catalog,
+    a_node,
+    a_policy,
+    a_pool,
+    a_snapshot,
+    an_on_demand_row,
+    an_owned_row,
+    decided,
+    tasks,
+    watched,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.hands import FakeCloudHands, FakeGate, FakeSensor
 from tests.fakes.ledger import FakeLedger
@@ -138,6 +150,47 @@ def test_a_failed_apply_sets_the_file_back_to_what_the_state_holds() -> None:
     assert report.changes[0].state is ChangeState.FAILED
     assert made.stacks.files["burst-alicloud"] == stack_text(ack_a100_od=0)
     assert made.ledger.open_changes() == ()
+
+
+def mixed_queue() -> Snapshot:
+    """Work for two pools of one stack."""
+    catalog = a_catalog(an_owned_row(), an_on_demand_row(quota=2), an_on_demand_row("ack-b", 20, "300"))
+    pools = [a_pool(), a_pool(pool="ack-b")]
+    return a_snapshot(queue=tasks(8), catalog=catalog, pools=pools)
+
+
+def two_pools(snapshot: Snapshot) -> Bench:
+    made = bench(snapshot)
+    made.stacks.files["burst-alicloud"] = stack_text(ack_a100_od=0, ack_b=0)
+    made.stacks.applied["burst-alicloud"] = {"ack-a100-od": 0, "ack-b": 0}
+    return made
+
+
+def test_after_half_an_apply_the_file_says_what_the_state_holds() -> None:
+    made = two_pools(mixed_queue())
+    made.stacks.sold_out = frozenset({"ack-a100-od"})
+    report = made.agent.tick()
+    assert [(change.state, change.failed_pools) for change in report.changes] == [
+        (ChangeState.FAILED, ("ack-a100-od",))
+    ]
+    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 0, "ack-b": 6}
+    assert made.stacks.files["burst-alicloud"] == stack_text(ack_a100_od=0, ack_b=6)
+
+
+def test_a_refused_pool_backs_off_and_the_next_best_is_tried_at_the_next_tick() -> None:
+    snapshot = mixed_queue()
+    made = two_pools(snapshot)
+    made.stacks.sold_out = frozenset({"ack-a100-od", "ack-b"})
+    made.agent.tick()
+    memory = made.ledger.memory()
+    assert set(memory.back_off_until) == {"ack-a100-od", "ack-b"}
+    assert memory.last_grow is None, "nothing came of it, so no cool-down begins"
+    made.stacks.sold_out = frozenset()
+    later = replace(snapshot, taken_at=NOON + timedelta(seconds=30))
+    made.sensor.snapshots = [later]
+    held = made.agent.tick()
+    assert held.decision is not None
+    assert held.decision.action is Action.HOLD, "both pools back off"
 
 
 def test_a_shrink_cordons_the_leaving_and_protects_the_staying_before_anything_shrinks() -> None:

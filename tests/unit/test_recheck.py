@@ -128,7 +128,6 @@ def test_an_order_that_is_taken_back_names_nobody_and_stands() -> None:
     assert recheck(decision, quiet(configured=5)) is decision
 
 
-@pytest.mark.xfail(reason="open: recheck does not look at what came since; the cloud would end the newcomers")
 def test_machines_that_come_while_an_order_is_taken_back_are_kept() -> None:
     newcomers = [a_node(number, NodePhase.BOOTING, since=LATER) for number in range(2)]
     assert kept(recheck(a_taken_back_order(), quiet(*newcomers, configured=5))).after == 2

@@ -208,6 +208,14 @@ def test_a_stack_file_that_cannot_be_understood_names_itself_and_the_fix(text: s
     assert problem.fix
 
 
+def test_a_pool_that_the_state_holds_and_the_file_has_lost_voids_the_round() -> None:
+    """A file cut off at the end of a line: its nodes would be forgotten and paid for."""
+    made = site()
+    made.stacks.applied["burst-alicloud"] = {ACK: 0, "ack-h20-od": 5}
+    with pytest.raises(InvalidInput, match="ack-h20-od: is in the state and has no size"):
+        made.rounds.snapshot()
+
+
 def test_a_pool_that_the_state_does_not_hold_says_how_to_bring_it_up() -> None:
     made = site(ack=1)
     made.stacks.applied["burst-alicloud"] = {}

@@ -25,7 +25,7 @@ SCALARS = [("3", 3), ("-3", -3), ("0", 0), ("1.5", 1.5), ("true", True), ("null"
 def test_plain_scalars_have_their_types(text: str, value: object) -> None:
     read, _ = parse_document(f"key: {text}\n", "f")
     assert read == {"key": value}
-    assert type(read["key"]) is type(value)  # type: ignore[index]
+    assert type(read["key"]) is type(value)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-_TABLES = ("tick", "change", "change_event", "node_event")
+_TABLES = ("tick", "memory", "change", "change_event", "node_event")
 
 
 def upgrade() -> None:
@@ -24,7 +24,12 @@ def upgrade() -> None:
         sa.Column("withdrawn", sa.Text),
         sa.Column("inputs", sa.LargeBinary, nullable=False),
         sa.Column("decision", sa.LargeBinary, nullable=False),
-        sa.Column("memory_after", sa.LargeBinary, nullable=False),
+    )
+    op.create_table(
+        "memory",
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("tick_id", sa.Integer, sa.ForeignKey("tick.id"), nullable=False, index=True),
+        sa.Column("content", sa.LargeBinary, nullable=False),
     )
     op.create_table(
         "change",
