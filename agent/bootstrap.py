@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from agent.act.node_gate import KubernetesGate
@@ -14,8 +15,9 @@ from agent.carry_out import Actuators
 from agent.clouds.alicloud import AlicloudPools
 from agent.clouds.aws import AwsPools
 from agent.cluster_access import ClusterEndpoint
+from agent.core.costing import node_cost
 from agent.core.policy import Policy, parse_policy
-from agent.errors import BadSettings, NothingRecorded
+from agent.errors import BadSettings, NotAuthorised, NothingRecorded
 from agent.ledger.claim import claimed
 from agent.ledger.store import SqlLedger, sqlite_url
 from agent.loop import Agent
@@ -42,6 +44,8 @@ class Wired:
     stacks: PulumiStacks
     clock: Clock
     ledger_file: Path | None
+    project_file: Path
+    is_rehearsal: bool
     tick_seconds: float | None
 
 
@@ -51,7 +55,7 @@ def build(settings: Settings, on_progress: Callable[[str], object] = ignore) -> 
     `on_progress` gets a line for each step of a `pulumi up`.
     """
     catalog = read_catalog(settings.project_dir / "stacks" / "catalog.yaml")
-    policy = parse_policy(*read_document(settings.project_dir / "stacks" / "policy.yaml"))
+    policy = read_policy(settings.project_dir / "stacks" / "policy.yaml", catalog)
     clock: Clock = HttpClock(settings.clock_url) if settings.clock_url else SystemClock()
     ledger = open_ledger(settings.ledger_url)
     stacks = _pulumi(settings, on_progress)
@@ -81,8 +85,26 @@ def build(settings: Settings, on_progress: Callable[[str], object] = ignore) -> 
         stacks=stacks,
         clock=clock,
         ledger_file=_ledger_file(settings.ledger_url),
+        is_rehearsal=settings.clock_url is not None,
+        project_file=settings.project_dir / ".spillway" / "agent",
         tick_seconds=settings.tick_seconds,
     )
+
+
+def read_policy(path: Path, catalog: Catalog) -> Policy:
+    """The policy file, checked against the catalogue too. Raises InvalidInput."""
+    value, findings = read_document(path)
+    policy = parse_policy(value, findings)
+    ceiling = policy.limits.max_cost_per_hour
+    where = ("limits", "max_cost_per_hour")
+    if ceiling.currency != catalog.home_currency and ceiling.currency not in catalog.rates:
+        findings.add(where, f"the catalogue has no rate for {ceiling.currency}", f"write it in {catalog.home_currency}")
+    findings.raise_if_any()
+    cheapest = min((node_cost(catalog, row) for row in catalog.cloud_pools()), default=None)
+    if cheapest and catalog.in_home_currency(ceiling) < cheapest:
+        findings.add(where, f"is below the cheapest node, {cheapest} an hour: nothing could ever be bought", "raise it")
+    findings.raise_if_any()
+    return policy
 
 
 def open_ledger(name: str, *, must_exist: bool = False) -> SqlLedger:
@@ -97,8 +119,11 @@ def open_ledger(name: str, *, must_exist: bool = False) -> SqlLedger:
 
 
 def only_agent(wired: Wired) -> AbstractContextManager[None]:
-    """While it lasts no second agent of this machine works on the same ledger. Raises AgentRunning on entry."""
-    return claimed(wired.ledger_file) if wired.ledger_file else nullcontext()
+    """While it lasts no second agent of this machine works on the same ledger or project.
+
+    Raises AgentRunning on entry.
+    """
+    return claimed([file for file in (wired.ledger_file, wired.project_file) if file])
 
 
 def _ledger_file(name: str) -> Path | None:
@@ -125,15 +150,21 @@ def _pulumi(settings: Settings, on_progress: Callable[[str], object]) -> PulumiS
 
 
 def _endpoints(settings: Settings) -> dict[str, ClusterEndpoint]:
-    endpoints = {}
-    for name, cluster in settings.clusters.items():
-        try:
-            token = cluster.token_file.read_text(encoding="utf-8").strip()
-        except OSError as error:
-            hint = f"put the cluster's token into {cluster.token_file}"
-            raise BadSettings(f"its token cannot be read: {error}", target=f"cluster {name}", hint=hint) from error
-        endpoints[name] = ClusterEndpoint(name=name, url=cluster.url, token=token, ca_file=cluster.ca_file)
-    return endpoints
+    return {
+        name: ClusterEndpoint(
+            name=name, url=cluster.url, token=partial(read_token, name, cluster.token_file), ca_file=cluster.ca_file
+        )
+        for name, cluster in settings.clusters.items()
+    }
+
+
+def read_token(cluster: str, file: Path) -> str:
+    """A cluster's token, read at each call because projected ones are renewed in place. Raises NotAuthorised."""
+    try:
+        return file.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        hint = f"put the cluster's token into {file}"
+        raise NotAuthorised(f"its token cannot be read: {error}", target=f"cluster {cluster}", hint=hint) from error
 
 
 def _clouds(settings: Settings, catalog: Catalog) -> dict[Provider, CloudReader]:

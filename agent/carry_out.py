@@ -1,21 +1,20 @@
 """Carrying out one stack's change: preview, guard, drain, replace the file, apply, record. No arithmetic.
 
-The intent is in the ledger before anything is touched, so that a kill at any point leaves a change
-that agent/resume.py can finish or take back.
+The intent is in the ledger before anything is touched. Whatever is not known to have ended well stays
+open, and agent/reconcile.py brings it to an end in later ticks: nothing is cleaned up by guessing here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent.core.config_change import ConfigChange, edit_desired
 from agent.core.decision import Decision
 from agent.core.drain import DrainPlan, drain_plan
 from agent.core.explain import headline
 from agent.core.guard import Refused, digest, guard
-from agent.core.snapshot import NodePhase, NodeView, Snapshot
+from agent.core.snapshot import NodeView, Snapshot
 from agent.errors import ApplyFailed, ConfigConflict, DrainRefused, PreviewRefused, SpillwayError
 from agent.ports import ChangeState, Clock, CloudReader, LedgerStore, NodeGate, StackDriver
 from contract.catalog import Provider
@@ -35,9 +34,10 @@ class Actuators:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeReport:
-    """How one stack's change ended."""
+    """How far one stack's change came. `failed_pools`: those that the cloud itself refused."""
 
     stack: str
+    pools: tuple[str, ...]
     state: ChangeState
     detail: str
     error: SpillwayError | None = None
@@ -47,87 +47,63 @@ class ChangeReport:
 def carry_out(
     change: ConfigChange, decision_id: int, decision: Decision, snapshot: Snapshot, hands: Actuators
 ) -> ChangeReport:
-    """Do it, or leave everything as it was and say why. Raises LedgerBroken only: then nothing was touched."""
+    """Do it, or say how far it came and why no further. Raises LedgerBroken."""
     try:
         before = hands.stacks.read_file(change.stack)
         candidate = edit_desired(before, f"Pulumi.{change.stack}.yaml", change)
     except (SpillwayError, InvalidInput) as error:
-        known = error if isinstance(error, SpillwayError) else _conflict(change.stack, error)
-        return ChangeReport(stack=change.stack, state=ChangeState.REFUSED, detail=str(known), error=known)
+        return _report(change, ChangeState.REFUSED, error=_known(error, change.stack))
     change_id = hands.ledger.begin(decision_id, change, digest([candidate]), hands.clock.now())
     report = _attempt(change, (before, candidate), decision, snapshot, hands)
     hands.ledger.end(change_id, report.state, report.detail, hands.clock.now())
     return report
 
 
-def _conflict(stack: str, error: InvalidInput) -> ConfigConflict:
-    hint = "nothing was written; mend the file, the next tick decides again"
-    return ConfigConflict(str(error), target=f"stack {stack}", hint=hint)
-
-
 def _attempt(
     change: ConfigChange, texts: tuple[str, str], decision: Decision, snapshot: Snapshot, hands: Actuators
 ) -> ChangeReport:
     before, candidate = texts
-    is_replaced = False
     try:
         check_preview(change, candidate, hands.stacks)
+    except SpillwayError as error:
+        # Nothing was touched yet, so that nothing is left to clean up.
+        return _report(change, ChangeState.REFUSED, error=error)
+    try:
         _hold_still(change, snapshot, hands)
         _drain(change, snapshot, hands)
         hands.stacks.replace_file(change.stack, before, candidate)
-        is_replaced = True
         hands.stacks.apply(change.stack, headline(decision))
     except SpillwayError as error:
-        detail = f"{error}; {settle_file(change, hands.stacks)}" if is_replaced else str(error)
-        let_work_in(change, snapshot, hands)
-        state = ChangeState.FAILED if is_replaced else ChangeState.REFUSED
-        failed = _failed_pools(change, error) if is_replaced else ()
-        return ChangeReport(stack=change.stack, state=state, detail=detail, error=error, failed_pools=failed)
-    return ChangeReport(stack=change.stack, state=ChangeState.APPLIED, detail=headline(decision))
-
-
-def _failed_pools(change: ConfigChange, error: SpillwayError) -> tuple[str, ...]:
-    """The pools that the cloud refused; all that should grow when it is not told which."""
-    growing = tuple(item.pool for item in change.changes if item.delta > 0)
-    named = error.failed if isinstance(error, ApplyFailed) else ()
-    return tuple(pool for pool in growing if pool in named) or growing
+        return _report(change, ChangeState.UNSETTLED, error=error)
+    return _report(change, ChangeState.APPLIED, detail=headline(decision))
 
 
 def check_preview(change: ConfigChange, candidate: str, stacks: StackDriver) -> None:
     """Preview the candidate and pass the guard. Raises PreviewRefused and what a preview raises."""
-    preview = stacks.preview(change.stack, candidate)
-    verdict = guard(change, preview, candidate)
+    verdict = guard(change, stacks.preview(change.stack, candidate))
     if isinstance(verdict, Refused):
         hint = "run 'pulumi preview' on the stack; bring it up by hand until it shows no change, then the agent goes on"
         raise PreviewRefused("; ".join(verdict.why), target=f"stack {change.stack}", hint=hint)
 
 
-def settle_file(change: ConfigChange, stacks: StackDriver) -> str:
-    """After a failed apply: let the file say what the state says, so that no later `up` buys by surprise."""
-    try:
-        applied = stacks.bindings(change.stack)
-        text = stacks.read_file(change.stack)
-        back = replace(
-            change,
-            changes=tuple(
-                replace(item, before=item.after, after=applied[item.pool].applied, victims=())
-                for item in change.changes
-                if item.pool in applied
-            ),
-        )
-        stacks.replace_file(change.stack, text, edit_desired(text, f"Pulumi.{change.stack}.yaml", back))
-    except (SpillwayError, InvalidInput) as error:
-        return f"its file could not be set back ({error}); see 'spillway doctor'"
-    return "its file was set back to what the state holds"
+def _report(
+    change: ConfigChange, state: ChangeState, *, detail: str = "", error: SpillwayError | None = None
+) -> ChangeReport:
+    return ChangeReport(
+        stack=change.stack,
+        pools=tuple(item.pool for item in change.changes),
+        state=state,
+        detail=str(error) if error else detail,
+        error=error,
+        failed_pools=error.failed if isinstance(error, ApplyFailed) else (),
+    )
 
 
-def let_work_in(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> None:
-    """Uncordon the nodes that shall stay after all. A node that cannot be reached stays cordoned: that is safe."""
-    for plan in _plans(change, snapshot):
-        gate = hands.gates[snapshot.catalog.pools[plan.pool].cluster]
-        for node in plan.leaving:
-            with suppress(SpillwayError):
-                gate.uncordon(node.name)
+def _known(error: SpillwayError | InvalidInput, stack: str) -> SpillwayError:
+    if isinstance(error, SpillwayError):
+        return error
+    hint = "nothing was written; mend the file, the next tick decides again"
+    return ConfigConflict(str(error), target=f"stack {stack}", hint=hint)
 
 
 def _hold_still(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> None:
@@ -150,12 +126,12 @@ def _drain(change: ConfigChange, snapshot: Snapshot, hands: Actuators) -> None:
 
 
 def _empty(node: NodeView, gate: NodeGate) -> None:
-    if node.phase is NodePhase.BOOTING:
+    if not node.has_joined:
         return
     gate.cordon(node.name)
     busy = gate.busy_gpus(node.name)
     if busy:
-        hint = "nothing was changed; the next tick decides again"
+        hint = "nothing was given back; the next tick decides again"
         raise DrainRefused(f"work holding {busy} GPUs arrived meanwhile", target=f"node {node.name}", hint=hint)
 
 

@@ -23,11 +23,14 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterEndpoint:
-    """Where a cluster's API is. `ca_file` None: the system's roots, or plain HTTP on loopback."""
+    """Where a cluster's API is. `token` is asked before each call: real ones are renewed within the hour.
+
+    `ca_file` None: the system's roots, or plain HTTP on loopback.
+    """
 
     name: str
     url: str
-    token: str
+    token: Callable[[], str]
     ca_file: str | None = None
     timeout_seconds: float = 10.0
 
@@ -38,7 +41,13 @@ class ClusterEndpoint:
 def connect(endpoint: ClusterEndpoint) -> client.ApiClient:
     """An API client for one cluster. Retries are the tick's business, not the transport's."""
     configuration = client.Configuration(host=endpoint.url)
-    configuration.api_key = {"authorization": f"Bearer {endpoint.token}"}
+
+    def renew(current: client.Configuration) -> None:
+        current.api_key["authorization"] = f"Bearer {endpoint.token()}"
+
+    # The client authenticates only if a key is there to begin with; the hook fills it before each call.
+    configuration.api_key = {"authorization": ""}
+    configuration.refresh_api_key_hook = renew
     configuration.ssl_ca_cert = endpoint.ca_file
     configuration.retries = urllib3.Retry(total=1, redirect=0, status=0)
     return client.ApiClient(configuration)

@@ -5,6 +5,7 @@ Adapters turn their library's exceptions into these, chained; nobody above match
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum, StrEnum
 
 
@@ -37,6 +38,20 @@ class RetryClass(StrEnum):
     REFUSED = "refused"
 
 
+_SECRETS = (
+    re.compile(r"(?i)((?:passphrase|password|secret|token|credential|access[_-]?key)[\w-]*[\"']?\s*[=:]\s*)[^\s,;&]+"),
+    re.compile(r"(?i)((?:authorization\s*[=:]\s*)?bearer\s+)\S+"),
+    re.compile(r"(://[^/\s:@]+:)[^@\s]+(?=@)"),
+)
+
+
+def redact(text: str) -> str:
+    """Blot out what looks like a secret beside its name, a bearer token, a password in an address."""
+    for pattern in _SECRETS:
+        text = pattern.sub(r"\1[hidden]", text)
+    return text
+
+
 class SpillwayError(Exception):
     """Base of all: `what` happened to which object, and the `hint` that says the next step."""
 
@@ -45,10 +60,11 @@ class SpillwayError(Exception):
     retry = RetryClass.PERMANENT
 
     def __init__(self, what: str, *, target: str, hint: str) -> None:
-        self.what = what
+        # Foreign texts end up here; whatever quotes them later quotes them without secrets.
+        self.what = redact(what)
         self.target = target
         self.hint = hint
-        super().__init__(f"{target}: {what}")
+        super().__init__(f"{target}: {self.what}")
 
 
 class SignalUnavailable(SpillwayError):

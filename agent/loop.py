@@ -1,4 +1,4 @@
-"""One tick: resume, sense, decide, recheck, record, act, verify. The only place that orders them.
+"""One tick: sense, reconcile, decide, recheck, record, act, learn. The only place that orders them.
 
 No arithmetic and no opinion here. Whatever a tick meets becomes a TickReport; one exception of
 unknown kind becomes one failed tick, at the edge in schedule.py.
@@ -7,14 +7,19 @@ unknown kind becomes one failed tick, at the edge in schedule.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.carry_out import Actuators, ChangeReport, carry_out
-from agent.core.codec import to_json
 from agent.core.config_change import config_changes
-from agent.core.decide import decide, forget_attempt, remember_attempt, remember_failure
+from agent.core.decide import (
+    decide,
+    forget_attempt,
+    remember_attempt,
+    remember_failure,
+    remember_refusal,
+    remember_success,
+)
 from agent.core.decision import Action, Decision
-from agent.core.guard import digest
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent, node_events
 from agent.core.policy import Policy
@@ -22,7 +27,7 @@ from agent.core.recheck import Withdrawn, recheck
 from agent.core.snapshot import Snapshot
 from agent.errors import SpillwayError
 from agent.ports import Sensor, TickRecord
-from agent.resume import resume_killed, verify_shrinks
+from agent.reconcile import hold_pools, reconcile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,69 +55,81 @@ class Agent:
     def dry_run(self) -> TickReport:
         """Sense and decide on the stored memory; touch and record nothing."""
         snapshot = self.sensor.snapshot()
-        decision, _ = decide(snapshot, self.policy, self.hands.ledger.memory())
-        return TickReport(snapshot=snapshot, decision=decision)
+        open_pools = {
+            pool: f"change {change.id} is still open"
+            for change in self.hands.ledger.open_changes()
+            for pool in change.after
+        }
+        decision, _ = decide(hold_pools(snapshot, open_pools), self.policy, self.hands.ledger.memory())
+        return TickReport(snapshot=snapshot, decision=decision, notes=snapshot.notes)
 
     def tick(self) -> TickReport:
         """One whole tick. Raises LedgerBroken and what voids every decision (StackMissing, StackUnreadable)."""
-        try:
-            notes = resume_killed(self.hands)
-        except SpillwayError as error:
-            # Somebody alive holds the stack, or a person must look first: no decision may overtake that.
-            return TickReport(snapshot=None, decision=None, error=error, notes=(f"open change: {error}",))
         before = self.hands.ledger.memory()
-        snapshot = self.sensor.snapshot()
+        snapshot, notes = self._settled_snapshot()
         decision, memory = decide(snapshot, self.policy, before)
-        events = node_events(before.seen, snapshot)
-        final, withdrawn = self._look_again(decision)
-        if final.action is not Action.HOLD and withdrawn is None:
-            memory = remember_attempt(memory, final, self.policy)
+        final, withdrawn = self._look_again(decision, snapshot)
+        acts = final.action is not Action.HOLD and withdrawn is None
         record = TickRecord(
             snapshot=snapshot,
-            policy_digest=_policy_digest(self.policy),
+            policy=self.policy,
             memory_before=before,
+            decided=decision,
             decision=final,
-            memory_after=memory,
-            events=events,
+            memory_after=remember_attempt(memory, final, self.policy) if acts else memory,
+            events=node_events(before.seen, snapshot),
             withdrawn=withdrawn,
         )
         decision_id = self.hands.ledger.record(record)
-        changes = () if withdrawn else self._act(final, decision_id, snapshot)
-        self._learn(changes, memory, before, decision_id)
+        changes = self._act(record, decision_id) if acts else ()
         return TickReport(
             snapshot=snapshot,
             decision=final,
             decision_id=decision_id,
             changes=changes,
-            events=events,
-            notes=(*notes, *verify_shrinks(snapshot, self.hands)),
+            events=record.events,
+            notes=(*snapshot.notes, *notes),
             withdrawn=withdrawn,
             error=next((change.error for change in changes if change.error), None),
         )
 
-    def _learn(self, changes: Sequence[ChangeReport], memory: Memory, before: Memory, decision_id: int) -> None:
-        """Pools that the cloud refused back off; a decision of which nothing came starts no cool-down."""
-        if all(change.error is None for change in changes):
-            return
-        failed = [pool for change in changes for pool in change.failed_pools]
-        learnt = remember_failure(memory, failed, self.policy, self.hands.clock.now())
-        if all(change.error for change in changes) and failed:
-            learnt = forget_attempt(learnt, before)
-        self.hands.ledger.remember(decision_id, learnt)
+    def _settled_snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
+        """A picture after every open change was taken as far as it goes; what stays open holds its pools."""
+        snapshot = self.sensor.snapshot()
+        outcome = reconcile(snapshot, self.hands)
+        if outcome.is_touched:
+            self.sensor.forget()
+            snapshot = self.sensor.snapshot()
+        return hold_pools(snapshot, outcome.held), outcome.said
 
-    def _look_again(self, decision: Decision) -> tuple[Decision, str | None]:
+    def _look_again(self, decision: Decision, snapshot: Snapshot) -> tuple[Decision, str | None]:
         if decision.action is Action.HOLD:
             return decision, None
-        outcome = recheck(decision, self.sensor.snapshot())
+        held = {pool.pool: pool.held for pool in snapshot.pools}
+        outcome = recheck(decision, hold_pools(self.sensor.snapshot(), held))
         if isinstance(outcome, Withdrawn):
             return decision, outcome.why
         return outcome, None
 
-    def _act(self, decision: Decision, decision_id: int, snapshot: Snapshot) -> tuple[ChangeReport, ...]:
-        return tuple(
-            carry_out(change, decision_id, decision, snapshot, self.hands) for change in config_changes(decision)
+    def _act(self, tick: TickRecord, decision_id: int) -> tuple[ChangeReport, ...]:
+        changes = tuple(
+            carry_out(change, decision_id, tick.decision, tick.snapshot, self.hands)
+            for change in config_changes(tick.decision)
         )
+        self.sensor.forget()
+        self.hands.ledger.remember(decision_id, self._learnt(changes, tick))
+        return changes
 
-
-def _policy_digest(policy: Policy) -> str:
-    return digest([str(to_json(policy))])
+    def _learnt(self, changes: Sequence[ChangeReport], tick: TickRecord) -> Memory:
+        """What acting taught: who refused, who did not, and that the agent was busy and not away."""
+        now, memory = self.hands.clock.now(), tick.memory_after
+        for change in changes:
+            if change.error is None:
+                memory = remember_success(memory, change.pools)
+            elif change.failed_pools:
+                memory = remember_failure(memory, change.failed_pools, self.policy, now)
+            else:
+                memory = remember_refusal(memory, change.pools, self.policy, now)
+        if all(change.failed_pools for change in changes):
+            memory = forget_attempt(memory, tick.memory_before)
+        return replace(memory, busy_until=now)

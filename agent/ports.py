@@ -16,6 +16,7 @@ from agent.core.decision import Decision
 from agent.core.guard import Preview
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
+from agent.core.policy import Policy
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, UseReading
 from agent.core.snapshot import Snapshot
 from contract.units import Nodes
@@ -96,13 +97,21 @@ class StackDriver(Protocol):
         """`pulumi up`; gives the new bindings. Raises StackLocked, ApplyFailed, PulumiTimeout and as preview."""
 
     def recover(self, stack: str) -> tuple[str, ...]:
-        """Release a lock whose owner is proven dead; says what was done. Raises StackLocked, PendingOperations."""
+        """Release a lock whose owner is proven dead and refresh a state with updates cut short; says what was done.
+
+        Raises StackLocked, PendingOperations, and what a refresh raises.
+        """
 
 
 class ChangeState(StrEnum):
-    """How the carrying out of one stack's change ended; STARTED alone means: killed in between."""
+    """How far the carrying out of one stack's change came.
+
+    Open: STARTED (alone: killed in between), UNSETTLED (its outcome or its clean-up is not known yet),
+    APPLIED for a shrink (its nodes are still to be seen gone). The others are final.
+    """
 
     STARTED = "started"
+    UNSETTLED = "unsettled"
     APPLIED = "applied"
     REFUSED = "refused"
     FAILED = "failed"
@@ -112,11 +121,15 @@ class ChangeState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TickRecord:
-    """One tick as the ledger keeps it: inputs, decision, and the memory that the next tick starts from."""
+    """One tick as the ledger keeps it: inputs, decision, and the memory that the next tick starts from.
+
+    `decided` is what decide() said on these inputs; `decision` what the second look left of it.
+    """
 
     snapshot: Snapshot
-    policy_digest: str
+    policy: Policy
     memory_before: Memory
+    decided: Decision
     decision: Decision
     memory_after: Memory
     events: tuple[NodeEvent, ...]
@@ -129,7 +142,9 @@ class StoredDecision:
 
     id: int
     snapshot: Snapshot
+    policy: Policy
     memory_before: Memory
+    decided: Decision
     decision: Decision
     withdrawn: str | None
 
@@ -149,12 +164,22 @@ class StoredChange:
     detail: str
     at: datetime
 
+    @property
+    def is_open(self) -> bool:
+        """Whether something is left to do or to see. `victims` has an entry for each pool that shrinks."""
+        if self.state is ChangeState.APPLIED:
+            return bool(self.victims)
+        return self.state in (ChangeState.STARTED, ChangeState.UNSETTLED)
+
 
 class Sensor(Protocol):
     """All senses together."""
 
     def snapshot(self) -> Snapshot:
         """One picture of now. Raises only what makes every decision void: StackMissing, StackUnreadable."""
+
+    def forget(self) -> None:
+        """Reuse no earlier reading: something was changed."""
 
 
 class LedgerStore(Protocol):
@@ -176,7 +201,7 @@ class LedgerStore(Protocol):
         """Keep how a change ended."""
 
     def open_changes(self) -> tuple[StoredChange, ...]:
-        """Changes begun and never ended (the agent was killed), and shrinks applied but not yet verified."""
+        """Changes that are STARTED or UNSETTLED, and shrinks that are APPLIED, oldest first."""
 
     def changes(self, limit: int) -> tuple[StoredChange, ...]:
         """The newest changes, newest first."""

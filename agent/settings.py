@@ -18,6 +18,7 @@ SPILLWAY_HELP: Mapping[str, str] = {
     "SPILLWAY_PROMETHEUS_URL": "Prometheus, such as http://prometheus.monitoring:9090",
     "SPILLWAY_USE_QUERY": "instant query with one series a local GPU, 0 to 100",
     "SPILLWAY_CLUSTERS": "file with the clusters' addresses: {name: {url, token_file, ca_file}} as JSON",
+    "SPILLWAY_TOOLCHAIN": "what 'make setup' found (default: .spillway/toolchain.json of the project)",
     "SPILLWAY_PULUMI": "the pulumi binary (default: what 'make setup' found)",
     "SPILLWAY_PULUMI_LIMIT": "seconds that one Pulumi command may take (default 1800)",
     "SPILLWAY_TICK_SECONDS": "real seconds between two ticks (default: sampling.every of the policy)",

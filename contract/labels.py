@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+PREFIX = "spillway.dev/"
 POOL = "spillway.dev/pool"
 SITE = "spillway.dev/site"
 GPU_MODEL = "spillway.dev/gpu-model"

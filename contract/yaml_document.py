@@ -59,6 +59,7 @@ def parse_document(text: str, file: str) -> tuple[object, Findings]:
 
 
 def _parse(text: str, file: str) -> tuple[object, Findings]:
+    _refuse_aliases(text, file)
     loader = _Loader(text)
     try:
         root = loader.get_single_node()
@@ -72,6 +73,15 @@ def _parse(text: str, file: str) -> tuple[object, Findings]:
         return loader.construct_document(root), findings
     finally:
         loader.dispose()
+
+
+def _refuse_aliases(text: str, file: str) -> None:
+    """A few lines of aliases can stand for gigabytes; no file of ours needs them."""
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent):
+            mark = event.start_mark
+            place = (mark.line + 1, mark.column + 1) if mark else None
+            raise InvalidInput([_problem(file, "aliases (*name) are not read", "write the value out", place)])
 
 
 def _walk(

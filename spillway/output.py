@@ -98,6 +98,7 @@ def describe_error(error: Exception) -> Mapping[str, object]:
             "object": error.target,
             "message": str(error),
             "hint": error.hint,
+            "retry": error.retry.value,
             "exit_code": int(error.exit_code),
         }
     if isinstance(error, InvalidInput):

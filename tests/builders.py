@@ -141,6 +141,7 @@ def a_task(number: int = 0, gpus: int = 8, *, memory: int = 80, preemptible: boo
         gpu_memory=GiB(memory),
         preemptible=preemptible,
         queued_since=NOON,
+        pods=-(-gpus // min(gpus, 8)),
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from kubernetes.client import CoreV1Api
 
 from agent.cluster_access import ClusterEndpoint, ask, connect, is_absent, list_all, pod_gpus
 from agent.errors import SignalUnavailable
 
 _CORDONED_BY = "spillway.dev/cordoned-by"
+_US = "spillway"
 
 
 class KubernetesGate:
@@ -18,19 +21,33 @@ class KubernetesGate:
         self._api = CoreV1Api(connect(endpoint))
 
     def cordon(self, node: str) -> None:
-        self._patch(node, cordoned=True)
+        if not self._node(node).is_cordoned:
+            self._patch(node, cordoned=True)
 
     def uncordon(self, node: str) -> None:
-        self._patch(node, cordoned=False)
+        # A person's cordon stays: only what carries our mark is ours to lift.
+        if self._node(node).is_ours:
+            self._patch(node, cordoned=False)
 
     def busy_gpus(self, node: str) -> int:
         selector = f"spec.nodeName={node},status.phase!=Succeeded,status.phase!=Failed"
         pods = list_all(self._endpoint, self._api.list_pod_for_all_namespaces, field_selector=selector)
         return sum(pod_gpus(pod) for pod in pods)
 
+    def _node(self, node: str) -> _Cordon:
+        try:
+            body = ask(self._endpoint, self._api.read_node, node)
+        except SignalUnavailable as error:
+            if is_absent(error):
+                return _Cordon(is_cordoned=True, is_ours=False)
+            raise
+        annotations = (body.get("metadata") or {}).get("annotations") or {}
+        cordoned = bool((body.get("spec") or {}).get("unschedulable"))
+        return _Cordon(is_cordoned=cordoned, is_ours=annotations.get(_CORDONED_BY) == _US)
+
     def _patch(self, node: str, *, cordoned: bool) -> None:
         body = {
-            "metadata": {"annotations": {_CORDONED_BY: "spillway" if cordoned else None}},
+            "metadata": {"annotations": {_CORDONED_BY: _US if cordoned else None}},
             "spec": {"unschedulable": True if cordoned else None},
         }
         try:
@@ -38,3 +55,11 @@ class KubernetesGate:
         except SignalUnavailable as error:
             if not is_absent(error):
                 raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cordon:
+    """A node's gate now; a node that is gone needs neither cordon nor its end."""
+
+    is_cordoned: bool
+    is_ours: bool

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -52,7 +52,7 @@ class SessionRunner:
     """
 
     binary: Path
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     limit_seconds: float
     grace_seconds: float = 20.0
 

@@ -15,9 +15,9 @@ from agent.errors import (
     StackLocked,
     StackMissing,
     StackUnreadable,
+    redact,
 )
 
-_SECRET = re.compile(r"(?i)((?:passphrase|password|token|secret|access[_-]?key)[\"']?\s*[=:]\s*)\S+")
 _LOOK = "run 'pulumi preview' on the stack and read what it says"
 _FALLBACK_HINTS: dict[type[SpillwayError], str] = {
     ApplyFailed: "nothing to do: the pool backs off and the next best one is tried; see 'spillway decisions'",
@@ -78,8 +78,3 @@ def first_error(finished: Finished) -> str:
     ]
     line = (telling or [line for line in lines if "error" in line] or lines or ["no output"])[0]
     return redact(line.removeprefix("error:").strip())[:500]
-
-
-def redact(text: str) -> str:
-    """Blot out what looks like a secret beside its name."""
-    return _SECRET.sub(r"\1[hidden]", text)

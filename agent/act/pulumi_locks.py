@@ -35,12 +35,23 @@ def locks_of(backend: Path, project: str, stack: str) -> tuple[Lock, ...]:
 
 
 def is_owner_dead(lock: Lock) -> bool:
-    """Proven dead: same host, and no such process, or one that started after the lock was taken."""
+    """Proven dead: same host, and no such process; or another program that began after the lock was taken."""
     if lock.host != socket.gethostname() or lock.pid <= 0:
         return False
     started = _started_at(lock.pid)
+    if started is None:
+        return True
+    # A running pulumi of that number is taken for the owner, whatever the clocks say.
     # Two seconds of slack: the machine's boot time is given in whole seconds.
-    return started is None or (started - lock.taken_at).total_seconds() > 2.0
+    return not _is_pulumi(lock.pid) and (started - lock.taken_at).total_seconds() > 2.0
+
+
+def _is_pulumi(pid: int) -> bool:
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"pulumi" in command
 
 
 def _read(path: Path) -> Lock:

@@ -11,9 +11,10 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from subprocess import SubprocessError
 from typing import Any
 
 from pulumi import automation
@@ -25,9 +26,10 @@ from pulumi.automation import (
     PulumiCommand,
     Stack,
 )
+from pulumi.automation.events import StepEventMetadata
 
 from agent.act.pulumi_command import CommandFailed, OnLine, SessionRunner
-from agent.act.pulumi_errors import redact, translate
+from agent.act.pulumi_errors import translate
 from agent.act.pulumi_locks import is_owner_dead, locks_of
 from agent.act.stack_files import read_stack_file, replace_stack_file
 from agent.core.guard import QUIET, Preview, PreviewStep
@@ -40,6 +42,7 @@ from agent.errors import (
     SpillwayError,
     StackLocked,
     StackUnreadable,
+    redact,
 )
 from contract.pool_resources import POOL_RESOURCES, PoolResource, at_path
 from contract.units import Nodes
@@ -61,7 +64,7 @@ class PulumiSettings:
     binary: Path
     home: Path
     backend_url: str
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     limit_seconds: float
 
 
@@ -128,7 +131,7 @@ class PulumiStacks:
         )
         try:
             command = _SessionCommand(self._runner)
-        except (automation.InvalidVersionError, OSError, ValueError) as error:
+        except (automation.InvalidVersionError, OSError, ValueError, SubprocessError) as error:
             hint = "run 'make setup', or put a newer pulumi first on PATH"
             raise PulumiUnusable(str(error), target=str(settings.binary), hint=hint) from error
         self._known: dict[str, _Known] = {}
@@ -173,14 +176,18 @@ class PulumiStacks:
         return self.bindings(stack)
 
     def recover(self, stack: str) -> tuple[str, ...]:
-        done = tuple(self._release_dead_locks(stack))
+        done = list(self._release_dead_locks(stack))
         with _translated(stack, StackUnreadable):
-            pending = _pending_creations(self._deployment(stack))
-        if pending:
-            hint = f"see whether they exist in the cloud, then 'pulumi refresh --stack {stack}' and answer for each"
-            what = f"an interrupted update left creations in the open: {', '.join(pending)}"
-            raise PendingOperations(what, target=f"stack {stack}", hint=hint)
-        return done
+            creating, others = _pending(self._deployment(stack))
+            if creating:
+                hint = f"see whether they exist in the cloud, then 'pulumi refresh --stack {stack}' and answer for each"
+                what = f"an interrupted update left creations in the open: {', '.join(creating)}"
+                raise PendingOperations(what, target=f"stack {stack}", hint=hint)
+            if others:
+                # The state holds the past of these; the cloud alone knows whether it took the new size.
+                self._stack(stack).refresh(color="never", show_secrets=False)
+                done.append(f"asked the cloud about {', '.join(others)}, cut short in an update")
+        return tuple(done)
 
     def _state_mark(self, stack: str) -> str:
         """Changes whenever the stack's state does, by whomever; empty where that cannot be told cheaply."""
@@ -267,7 +274,10 @@ def _preview(stack: str, events: list[EngineEvent]) -> Preview:
         if event.resource_pre_event:
             metadata = event.resource_pre_event.metadata
             paths = tuple(metadata.detailed_diff or {}) or tuple(metadata.diffs or ())
-            steps.append(PreviewStep(op=_op(metadata.op), urn=metadata.urn, type=metadata.type, paths=paths))
+            step = PreviewStep(
+                op=_op(metadata.op), urn=metadata.urn, type=metadata.type, paths=paths, sizes=_sizes(metadata)
+            )
+            steps.append(step)
         elif event.summary_event:
             is_complete = True
             counts = {_op(op): count for op, count in event.summary_event.resource_changes.items()}
@@ -280,6 +290,15 @@ def _preview(stack: str, events: list[EngineEvent]) -> Preview:
         diagnostics=tuple(diagnostics),
         is_complete=is_complete,
     )
+
+
+def _sizes(metadata: StepEventMetadata) -> tuple[int, int] | None:
+    """A pool's size in the state and in the new inputs; None for anything else."""
+    pool = POOL_RESOURCES.get(metadata.type)
+    if pool is None or metadata.old is None or metadata.new is None:
+        return None
+    old, new = at_path(metadata.old.outputs, pool.size), at_path(metadata.new.inputs, pool.size)
+    return (int(str(old)), int(str(new))) if str(old).isdigit() and str(new).isdigit() else None
 
 
 def _op(op: object) -> str:
@@ -309,10 +328,11 @@ def _binding(name: str, pool: PoolResource, outputs: Mapping[str, Any], stack: s
     )
 
 
-def _pending_creations(deployment: Mapping[str, Any]) -> tuple[str, ...]:
-    pending = deployment.get("pending_operations") or ()
-    return tuple(
-        str(operation["resource"]["urn"]).rpartition("::")[2]
-        for operation in pending
-        if operation.get("type") == "creating"
-    )
+def _pending(deployment: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the resources whose creation, and whose other operations, were begun and not seen to end."""
+    creating: list[str] = []
+    others: list[str] = []
+    for operation in deployment.get("pending_operations") or ():
+        name = str(operation["resource"]["urn"]).rpartition("::")[2]
+        (creating if operation.get("type") == "creating" else others).append(name)
+    return tuple(creating), tuple(others)

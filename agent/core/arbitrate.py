@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from agent.core.costing import change_cost, node_cost, running_cost
+from agent.core.costing import change_cost, node_cost, rented_cost
 from agent.core.decision import Action, Decision, PoolChange, Proposal, Reason, ReasonCode
 from agent.core.memory import Memory
 from agent.core.policies import boot_deadline
@@ -19,6 +19,13 @@ from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
 from contract.units import Money, Nodes, show_duration, zero
 
+# Of several reasons to hold, the first of these kinds is the one that people should read.
+_TELLING = (
+    ReasonCode.SIGNAL_UNKNOWN,
+    ReasonCode.NOTHING_FITS,
+    ReasonCode.WINDOW_TOO_SHORT,
+    ReasonCode.COVERED_BY_COMING,
+)
 _NOTHING = Reason(code=ReasonCode.NOTHING_TO_DO, text="no policy wants a change")
 
 
@@ -50,14 +57,12 @@ def arbitrate(proposals: Sequence[Proposal], snapshot: Snapshot, policy: Policy,
 
 
 def _hold(rejected: Sequence[tuple[Proposal, Reason]]) -> Proposal:
-    """Doing nothing is a proposal too; its reason is that of the proposal that came nearest."""
-    wanted = next((pair for pair in rejected if pair[0].action is not Action.HOLD), None)
-    unknown = next((pair for pair in rejected if pair[1].code is ReasonCode.SIGNAL_UNKNOWN), None)
-    nearest = wanted or unknown
+    """Doing nothing is a proposal too; its reason is the one that tells most."""
     evidence = tuple(item for proposal, _ in rejected for item in proposal.evidence)
-    if nearest is None:
-        return Proposal(policy="hold", action=Action.HOLD, reason=_NOTHING, evidence=evidence)
-    return Proposal(policy="hold", action=Action.HOLD, reason=nearest[1], evidence=evidence)
+    wanted = [reason for proposal, reason in rejected if proposal.action is not Action.HOLD]
+    telling = [reason for code in _TELLING for _, reason in rejected if reason.code is code]
+    reason = next(iter((*wanted, *telling)), _NOTHING)
+    return Proposal(policy="hold", action=Action.HOLD, reason=reason, evidence=evidence)
 
 
 def _outranked(proposal: Proposal, chosen: Proposal) -> Reason:
@@ -88,7 +93,7 @@ def _cap(proposal: Proposal, snapshot: Snapshot, policy: Policy) -> tuple[Propos
     reasons: list[Reason] = []
     changes: list[PoolChange] = []
     nodes = int(snapshot.cloud_nodes())
-    cost = running_cost(snapshot.catalog, ((pool.pool, pool.configured) for pool in snapshot.pools))
+    cost = rented_cost(snapshot)
     for change in proposal.changes:
         each = node_cost(snapshot.catalog, snapshot.catalog.pools[change.pool])
         allowed, found = _allowed(change, (nodes, cost, each), snapshot, policy)

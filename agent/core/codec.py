@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -107,7 +107,13 @@ def _decode_dataclass(kind: Any, stored: Any) -> Any:
     if stored[KIND] != kind.__name__:
         raise CodecError(f"found a {stored[KIND]}, expected a {kind.__name__}")
     hints = _hints(kind)
-    return kind(**{field.name: _decode(hints[field.name], stored[field.name]) for field in fields(kind)})
+    # What an older version did not store takes its default; without one the KeyError tells.
+    present = [field for field in fields(kind) if field.name in stored or not _has_default(field)]
+    return kind(**{field.name: _decode(hints[field.name], stored[field.name]) for field in present})
+
+
+def _has_default(field: Field[Any]) -> bool:
+    return field.default is not MISSING or field.default_factory is not MISSING
 
 
 def _decode_scalar(kind: Any, stored: Any) -> Any:

@@ -54,17 +54,16 @@ def edit_desired(text: str, file: str, change: ConfigChange) -> str:
     now = desired_sizes(value, findings)
     lines = text.splitlines(keepends=True)
     for pool, before in change.sizes_before().items():
-        path = ("config", DESIRED, pool)
         if now.get(pool) != before:
-            findings.add(
-                path,
-                f"is {now.get(pool, 'absent')}, the decision was made on {before}",
-                "decide again on the new size",
-            )
-            continue
-        row, column = findings.positions[path]
-        lines[row - 1] = _replace_size(lines[row - 1], column - 1, pool, int(change.sizes_after()[pool]), file)
+            what = f"is {now.get(pool, 'absent')}, the decision was made on {before}"
+            findings.add(("config", DESIRED, pool), what, "decide again on the new size")
     findings.raise_if_any()
+    # From the end to the start: an edit moves what stands behind it on the same line.
+    places = sorted(
+        ((findings.positions["config", DESIRED, pool], pool) for pool in change.sizes_after()), reverse=True
+    )
+    for (row, column), pool in places:
+        lines[row - 1] = _replace_size(lines[row - 1], column - 1, pool, int(change.sizes_after()[pool]), file)
     edited = "".join(lines)
     _check_only_desired_differs(value, edited, file, {**now, **change.sizes_after()})
     return edited

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agent.core.decision import PoolChange
+from agent.core.snapshot import Snapshot
 from contract.catalog import Catalog, PoolRow
 from contract.units import Money, zero
 
@@ -33,3 +34,8 @@ def running_cost(catalog: Catalog, sizes: Iterable[tuple[str, int]]) -> Money:
     for pool, nodes in sizes:
         cost += node_cost(catalog, catalog.pools[pool]) * nodes
     return cost
+
+
+def rented_cost(snapshot: Snapshot) -> Money:
+    """Hourly bill of everything that is rented, whether it has come or not."""
+    return running_cost(snapshot.catalog, ((pool.pool, pool.rented) for pool in snapshot.pools))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent.core.arbitrate import arbitrate
 from agent.core.decision import Action, Decision, ReasonCode
@@ -49,17 +49,40 @@ def remember_failure(memory: Memory, pools: Iterable[str], policy: Policy, now: 
     return memory
 
 
+def remember_refusal(memory: Memory, pools: Iterable[str], policy: Policy, now: datetime) -> Memory:
+    """A change of these pools could not be carried out: leave them alone for a while, longer each time."""
+    for pool in pools:
+        refusals = memory.refusals.get(pool, 0) + 1
+        until = now + _pause(refusals, policy)
+        memory = replace(
+            memory,
+            refusals={**memory.refusals, pool: refusals},
+            refused_until={**memory.refused_until, pool: until},
+        )
+    return memory
+
+
+def remember_success(memory: Memory, pools: Iterable[str]) -> Memory:
+    """Changes of these pools are carried out again."""
+    done = set(pools)
+    return replace(memory, refusals={pool: count for pool, count in memory.refusals.items() if pool not in done})
+
+
 def forget_attempt(memory: Memory, before: Memory) -> Memory:
     """Nothing of a decision could be carried out: no cool-down begins, so that the next best is tried next."""
     return replace(memory, last_grow=before.last_grow, last_shrink=before.last_shrink, grown_at=before.grown_at)
 
 
 def _back_off(memory: Memory, pool: str, policy: Policy, now: datetime) -> Memory:
-    """Doubles with each failure in a row of the pool, up to the policy's limit."""
     failures = memory.failures.get(pool, 0) + 1
-    pause = min(policy.cool_down.back_off * 2 ** min(failures - 1, 16), policy.cool_down.max_back_off)
     return replace(
         memory,
         failures={**memory.failures, pool: failures},
-        back_off_until={**memory.back_off_until, pool: now + pause},
+        back_off_until={**memory.back_off_until, pool: now + _pause(failures, policy)},
     )
+
+
+def _pause(times: int, policy: Policy) -> timedelta:
+    """Doubles with each failure in a row, up to the policy's limit."""
+    longer: int = 2 ** min(times - 1, 16)
+    return min(policy.cool_down.back_off * longer, policy.cool_down.max_back_off)

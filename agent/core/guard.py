@@ -1,12 +1,12 @@
 """The last gate before money: a preview may hold the expected updates and nothing else. Pure.
 
-Refuses what it cannot read. An approval is bound to the digests that it gives.
+Refuses what it cannot read.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agent.core.config_change import ConfigChange
@@ -17,12 +17,16 @@ QUIET = frozenset({"same", "read", "refresh"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewStep:
-    """One step of a preview; `paths` are the changed property paths in camelCase."""
+    """One step of a preview; `paths` are the changed property paths in camelCase.
+
+    `sizes` are a pool's size before and after the step, where the engine told both.
+    """
 
     op: str
     urn: str
     type: str
     paths: tuple[str, ...]
+    sizes: tuple[int, int] | None = None
 
     @property
     def name(self) -> str:
@@ -41,12 +45,9 @@ class Preview:
     is_complete: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Accepted:
-    """The preview is what was decided. The digests bind what follows to it."""
-
-    config_digest: str
-    steps_digest: str
+    """The preview is what was decided, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +57,10 @@ class Refused:
     why: tuple[str, ...]
 
 
-def guard(change: ConfigChange, preview: Preview, candidate: str) -> Accepted | Refused:
-    """Accept exactly one update of the size of each changed pool, and no other step."""
+def guard(change: ConfigChange, preview: Preview) -> Accepted | Refused:
+    """Accept exactly one update of the size of each changed pool, between the sizes decided, and no other step."""
     why = [] if preview.is_complete else ["the preview did not end with a summary"]
-    wanted = {item.pool for item in change.changes}
+    wanted = {item.pool: (int(item.before), int(item.after)) for item in change.changes}
     seen: set[str] = set()
     for step in preview.steps:
         if step.op in QUIET:
@@ -69,17 +70,11 @@ def guard(change: ConfigChange, preview: Preview, candidate: str) -> Accepted | 
         elif step.name in seen:
             why.append(f"{step.name} would be updated twice")
         seen.add(step.name)
-    why.extend(f"the preview does not change {pool}" for pool in sorted(wanted - seen))
-    why.extend(_miscounted(preview, wanted))
+    why.extend(f"the preview does not change {pool}" for pool in sorted(wanted.keys() - seen))
+    why.extend(_miscounted(preview, len(wanted)))
     if why:
         return Refused(tuple(why))
-    return Accepted(config_digest=digest([candidate]), steps_digest=steps_digest(preview.steps))
-
-
-def steps_digest(steps: Sequence[PreviewStep]) -> str:
-    """Digest of all steps that change something, whatever their order."""
-    loud = (step for step in steps if step.op not in QUIET)
-    return digest(sorted(f"{step.op} {step.urn} {' '.join(sorted(step.paths))}" for step in loud))
+    return Accepted()
 
 
 def digest(parts: Sequence[str]) -> str:
@@ -90,7 +85,7 @@ def digest(parts: Sequence[str]) -> str:
     return whole.hexdigest()
 
 
-def _unexpected(step: PreviewStep, wanted: set[str]) -> str | None:
+def _unexpected(step: PreviewStep, wanted: Mapping[str, tuple[int, int]]) -> str | None:
     where = f"{step.op} of {step.type} {step.name}"
     pool = POOL_RESOURCES.get(step.type)
     if step.op != "update" or step.name not in wanted or pool is None:
@@ -98,12 +93,15 @@ def _unexpected(step: PreviewStep, wanted: set[str]) -> str | None:
     others = [path for path in step.paths if path != pool.size_property]
     if others or not step.paths:
         return f"{where} would also change {', '.join(others)}" if others else f"{where} does not say what changes"
+    if step.sizes != wanted[step.name]:
+        told = "does not tell its sizes" if step.sizes is None else f"goes from {step.sizes[0]} to {step.sizes[1]}"
+        return f"{where} {told}, decided was {wanted[step.name][0]} to {wanted[step.name][1]}"
     return None
 
 
-def _miscounted(preview: Preview, wanted: set[str]) -> list[str]:
+def _miscounted(preview: Preview, wanted: int) -> list[str]:
     loud = {op: count for op, count in preview.counts if op not in QUIET and count}
-    if loud == {"update": len(wanted)}:
+    if loud == {"update": wanted}:
         return []
     told = ", ".join(f"{count} {op}" for op, count in sorted(loud.items())) or "no change"
-    return [f"the summary counts {told}, expected {len(wanted)} update"]
+    return [f"the summary counts {told}, expected {wanted} update"]

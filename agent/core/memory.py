@@ -28,15 +28,27 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """Everything a decision needs besides the snapshot. Maps are keyed by instance id or pool."""
+    """Everything a decision needs besides the snapshot.
+
+    By instance: idle_since, seen, ready_at (first usable GPUs), silent_since (usable before, not now).
+    By pool: short_since (fewer machines than configured), grown_at, back_off_until and failures (the
+    cloud could not deliver), refused_until and refusals (a change could not be carried out).
+    `watched_since`: without a gap. `busy_until`: the agent itself was acting, which is no gap.
+    """
 
     samples: tuple[Sample, ...] = ()
+    watched_since: datetime | None = None
+    busy_until: datetime | None = None
     idle_since: Mapping[str, datetime] = field(default_factory=dict)
+    silent_since: Mapping[str, datetime] = field(default_factory=dict)
+    short_since: Mapping[str, datetime] = field(default_factory=dict)
     seen: Mapping[str, tuple[str, NodePhase]] = field(default_factory=dict)
     ready_at: Mapping[str, datetime] = field(default_factory=dict)
     grown_at: Mapping[str, datetime] = field(default_factory=dict)
     back_off_until: Mapping[str, datetime] = field(default_factory=dict)
     failures: Mapping[str, int] = field(default_factory=dict)
+    refused_until: Mapping[str, datetime] = field(default_factory=dict)
+    refusals: Mapping[str, int] = field(default_factory=dict)
     last_grow: datetime | None = None
     last_shrink: datetime | None = None
 
@@ -65,28 +77,51 @@ class Window:
 
 
 def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memory:
-    """Take a snapshot into the memory. Pure; a snapshot from the past leaves the samples alone.
+    """Take a snapshot into the memory. Pure; the same moment twice changes nothing.
 
-    After a gap longer than `stale_after` all idle clocks start again: a node may have worked
-    unseen meanwhile (R4.8).
+    After a gap longer than `stale_after` all clocks start again: a node may have worked unseen
+    meanwhile (R4.8). So they do after the machine's clock was set back, and what memory holds of a
+    future that never was is forgotten.
     """
+    now = snapshot.taken_at
     last = memory.samples[-1].at if memory.samples else None
-    if last is not None and snapshot.taken_at <= last:
-        return memory
-    gap = last is not None and snapshot.taken_at - last > stale_after
-    sample = Sample(
-        at=snapshot.taken_at,
-        local_use=snapshot.local_use,
-        queued_tasks=snapshot.queued_tasks(),
-    )
-    kept = tuple(old for old in memory.samples if snapshot.taken_at - old.at <= KEEP)
+    if last is not None and now <= last:
+        if last - now <= stale_after:
+            return memory
+        memory, last = _without_future(memory, now), None
+    is_gap = last is None or now - max(last, memory.busy_until or last) > stale_after
+    if is_gap:
+        memory = replace(memory, idle_since={}, silent_since={}, short_since={}, watched_since=now)
+    sample = Sample(at=now, local_use=snapshot.local_use, queued_tasks=snapshot.queued_tasks())
+    kept = tuple(old for old in memory.samples if now - old.at <= KEEP)
+    ready_at = _ready_at(memory.ready_at, snapshot)
     return replace(
         memory,
         samples=(*kept, sample),
-        idle_since=_idle_clocks({} if gap else memory.idle_since, snapshot),
+        idle_since=_idle_clocks(memory.idle_since, snapshot),
+        silent_since=_silent_clocks(memory.silent_since, ready_at, snapshot),
+        short_since=_short_clocks(memory.short_since, snapshot),
         seen=_seen(memory.seen, snapshot),
-        ready_at=_ready_at(memory.ready_at, snapshot),
+        ready_at=ready_at,
         failures=_failures(memory, snapshot),
+    )
+
+
+def _without_future(memory: Memory, now: datetime) -> Memory:
+    """The clock was set back: samples and pauses that it had put later than now are void."""
+
+    def past(stamps: Mapping[str, datetime]) -> dict[str, datetime]:
+        return {key: at for key, at in stamps.items() if at <= now}
+
+    return replace(
+        memory,
+        samples=(),
+        busy_until=None,
+        grown_at=past(memory.grown_at),
+        back_off_until={},
+        refused_until={},
+        last_grow=memory.last_grow if memory.last_grow and memory.last_grow <= now else None,
+        last_shrink=memory.last_shrink if memory.last_shrink and memory.last_shrink <= now else None,
     )
 
 
@@ -112,12 +147,27 @@ def window(
 
 
 def _idle_clocks(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, datetime]:
-    clocks = {}
-    for pool in snapshot.pools:
-        for node in pool.nodes():
-            if node.is_empty:
-                clocks[node.instance_id] = before.get(node.instance_id, snapshot.taken_at)
-    return clocks
+    nodes = (node for pool in snapshot.pools for node in pool.nodes())
+    return {node.instance_id: before.get(node.instance_id, snapshot.taken_at) for node in nodes if node.is_empty}
+
+
+def _silent_clocks(
+    before: Mapping[str, datetime], ready_at: Mapping[str, datetime], snapshot: Snapshot
+) -> dict[str, datetime]:
+    """Since when a node that had usable GPUs has none."""
+    coming = (NodePhase.BOOTING, NodePhase.JOINED)
+    nodes = (node for pool in snapshot.pools for node in pool.nodes())
+    silent = (node.instance_id for node in nodes if node.phase in coming and node.instance_id in ready_at)
+    return {instance: before.get(instance, snapshot.taken_at) for instance in silent}
+
+
+def _short_clocks(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, datetime]:
+    """Since when a pool has had fewer machines than are configured."""
+    return {
+        pool.pool: before.get(pool.pool, snapshot.taken_at)
+        for pool in snapshot.pools
+        if not isinstance(pool.observed, Unknown) and pool.standing < pool.configured
+    }
 
 
 def _seen(before: Mapping[str, tuple[str, NodePhase]], snapshot: Snapshot) -> dict[str, tuple[str, NodePhase]]:

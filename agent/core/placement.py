@@ -63,7 +63,7 @@ def offers(snapshot: Snapshot, closed: dict[str, Reason]) -> tuple[Offer, ...]:
             Offer(
                 state=state,
                 row=row,
-                room=Nodes(max(0, row.quota - state.configured)),
+                room=Nodes(max(0, row.quota - state.rented)),
                 gpu_hour=gpu_cost(snapshot.catalog, row),
                 closed=closed.get(state.pool),
             )
@@ -92,7 +92,7 @@ def place(snapshot: Snapshot, tasks: Iterable[QueuedTask], market: Sequence[Offe
 
 
 def _coming_slots(snapshot: Snapshot, state: PoolState) -> Counter[int]:
-    """Free GPUs of ready nodes, and whole nodes for all that is ordered and not overdue (I32)."""
+    """Free GPUs of ready nodes, and whole nodes for all that is rented, not there yet and not overdue (I32)."""
     row = snapshot.row(state)
     slots: Counter[int] = Counter()
     arrived = 0
@@ -102,15 +102,17 @@ def _coming_slots(snapshot: Snapshot, state: PoolState) -> Counter[int]:
             slots[node.gpus - node.gpus_used] += 1
         elif node.phase is NodePhase.DRAINING or is_overdue(node, row, snapshot.taken_at):
             arrived += 1
-    slots[row.gpus_per_node] += max(0, state.configured - arrived)
+    slots[row.gpus_per_node] += max(0, state.rented - arrived)
     return slots
 
 
 def _fits(task: QueuedTask, row: PoolRow) -> bool:
+    own = row.node_labels()
     return (
         task.gpus_per_pod <= row.gpus_per_node
         and task.gpu_memory <= row.gpu_memory
         and (task.preemptible or not row.is_preemptible)
+        and all(own.get(label) in values for label, values in task.wants)
     )
 
 
@@ -139,7 +141,8 @@ def _buy(task: QueuedTask, ground: _Ground, left: int) -> int:
     if offer.closed or not _fits(task, offer.row):
         return 0
     per_node = offer.row.gpus_per_node // task.gpus_per_pod
-    nodes = -(-task.pods // per_node)
+    free = sum(count * (size // task.gpus_per_pod) for size, count in ground.slots.items() if count > 0)
+    nodes = -(-max(0, task.pods - free) // per_node)
     if nodes > offer.room - ground.new:
         ground.limits.add(ReasonCode.QUOTA)
         return 0

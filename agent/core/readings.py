@@ -38,6 +38,7 @@ class ClusterPod:
     gpu_memory: GiB
     preemptible: bool
     created_at: datetime
+    wants: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,10 +99,14 @@ class UseReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """All that one round of sensing gave. Keys: cluster name, pool name, stack name."""
+    """All that one round of sensing gave. Keys: cluster name, pool name, stack name.
+
+    `blind_stacks`: stacks that could not be read, with the reason.
+    """
 
     taken_at: datetime
     use: UseReading
     clusters: Mapping[str, ClusterReading | Unknown]
     stacks: tuple[StackReading, ...]
     pools: Mapping[str, PoolReading | Unknown] = field(default_factory=dict)
+    blind_stacks: Mapping[str, Unknown] = field(default_factory=dict)

@@ -23,9 +23,13 @@ class Withdrawn:
 def recheck(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
     """The decision as far as it still holds on `newer`, or why it does not hold at all."""
     for change in decision.changes:
-        configured = newer.pool(change.pool).configured
-        if configured != change.before:
-            return Withdrawn(f"{change.pool} was {change.before} when decided and is configured {configured} now")
+        state = newer.find(change.pool)
+        if state is None:
+            return Withdrawn(f"{change.pool} cannot be read now")
+        if state.configured != change.before:
+            return Withdrawn(f"{change.pool} was {change.before} when decided and is configured {state.configured} now")
+        if unsettled := state.unsettled_because():
+            return Withdrawn(f"{change.pool}: {unsettled}")
     if decision.action is Action.GROW:
         return _recheck_growth(decision, newer)
     if decision.action is Action.SHRINK:

@@ -52,6 +52,11 @@ class NodeView:
     instance_id: str
 
     @property
+    def has_joined(self) -> bool:
+        """A node object stands in the cluster, so that it can be cordoned. Until then the name is the instance's."""
+        return self.name != self.instance_id
+
+    @property
     def is_empty(self) -> bool:
         """A node with GPUs and no work on them. A cordoned one counts too: it costs as much."""
         return self.phase in (NodePhase.GPU_READY, NodePhase.DRAINING) and self.gpus > 0 and self.gpus_used == 0
@@ -68,7 +73,10 @@ class LaunchFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolState:
-    """One rented pool, its three outer truths side by side."""
+    """One rented pool, its three outer truths side by side.
+
+    `held` says why no policy may touch it now: a change of it is still open.
+    """
 
     pool: str
     stack: str
@@ -76,11 +84,34 @@ class PoolState:
     applied: Nodes | Unknown
     observed: tuple[NodeView, ...] | Unknown
     failure: LaunchFailure | None = None
+    held: str = ""
+
+    @property
+    def standing(self) -> Nodes:
+        """Machines that the cloud counts to the pool and is not ending; 0 when the reading is unknown."""
+        return Nodes(sum(node.phase is not NodePhase.LEAVING for node in self.nodes()))
+
+    @property
+    def rented(self) -> Nodes:
+        """What may be paid for: the greater of what is configured and what stands."""
+        return Nodes(max(self.configured, self.standing))
 
     @property
     def is_settled(self) -> bool:
-        """Configured and applied agree: no edit of a person or of ours is on its way."""
-        return self.applied == self.configured
+        """Configured, applied and standing agree so far that a new size would mean what it says."""
+        return self.unsettled_because() is None
+
+    def unsettled_because(self) -> str | None:
+        """Why the pool's size must not be changed now; None when it may."""
+        if self.held:
+            return self.held
+        if isinstance(self.applied, Unknown):
+            return f"its applied size is unknown: {self.applied.why}"
+        if self.applied != self.configured:
+            return f"configured {self.configured}, applied {self.applied}: an edit waits for 'pulumi up'"
+        if self.standing > self.configured:
+            return f"{self.standing} machines stand, {self.configured} are configured: leaving, or bought by hand"
+        return None
 
     def nodes(self) -> tuple[NodeView, ...]:
         """The observed nodes; none when the reading is unknown (callers check that first)."""
@@ -89,7 +120,10 @@ class PoolState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedTask:
-    """One task waiting for GPUs: `gpus` in all, in pods of `gpus_per_pod`, whole or not at all."""
+    """One task waiting for GPUs: `gpus` in all, in `pods` of at most `gpus_per_pod`, whole or not at all.
+
+    `wants` are node labels that it asks for, each with the values that will do.
+    """
 
     task: str
     department: str
@@ -98,11 +132,8 @@ class QueuedTask:
     gpu_memory: GiB
     preemptible: bool
     queued_since: datetime
-
-    @property
-    def pods(self) -> int:
-        """Number of pods, each on a node of its own or beside others."""
-        return -(-self.gpus // self.gpus_per_pod)
+    pods: int
+    wants: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +146,10 @@ class LocalState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """What the agent knew at `taken_at`. Its `catalog` gives prices, quotas and shapes (I33)."""
+    """What the agent knew at `taken_at`. Its `catalog` gives prices, quotas and shapes (I33).
+
+    `blind_stacks` could not be read: their pools are missing from `pools`.
+    """
 
     taken_at: datetime
     catalog: Catalog
@@ -124,6 +158,7 @@ class Snapshot:
     queue: tuple[QueuedTask, ...] | Unknown
     pools: tuple[PoolState, ...]
     notes: tuple[str, ...] = ()
+    blind_stacks: tuple[str, ...] = ()
 
     def row(self, pool: PoolState) -> PoolRow:
         """The catalogue row of a pool."""
@@ -131,15 +166,22 @@ class Snapshot:
 
     def pool(self, name: str) -> PoolState:
         """The state of one pool by name; KeyError when the snapshot has none."""
-        return next(pool for pool in self.pools if pool.pool == name)
+        found = self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def find(self, name: str) -> PoolState | None:
+        """The state of one pool by name, if the snapshot has it."""
+        return next((pool for pool in self.pools if pool.pool == name), None)
 
     def queued_tasks(self) -> int | Unknown:
         """How many tasks wait."""
         return self.queue if isinstance(self.queue, Unknown) else len(self.queue)
 
     def cloud_nodes(self) -> Nodes:
-        """Rented nodes that are configured, whether they have come or not."""
-        return Nodes(sum(pool.configured for pool in self.pools))
+        """Rented nodes in all pools, whether they have come or not."""
+        return Nodes(sum(pool.rented for pool in self.pools))
 
 
 def is_overdue(node: NodeView, row: PoolRow, now: datetime) -> bool:

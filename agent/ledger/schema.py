@@ -15,7 +15,6 @@ tick = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("taken_at", sa.String(40)),
     sa.Column("action", sa.String(16)),
-    sa.Column("policy_digest", sa.String(64)),
     sa.Column("withdrawn", sa.Text),
     sa.Column("inputs", sa.LargeBinary),
     sa.Column("decision", sa.LargeBinary),

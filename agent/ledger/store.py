@@ -21,6 +21,7 @@ from agent.core.config_change import ConfigChange
 from agent.core.decision import Action, Decision
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
+from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
 from agent.errors import LedgerBroken
 from agent.ledger import schema
@@ -35,7 +36,9 @@ class _Inputs:
     """What a decision is rerun from."""
 
     snapshot: Snapshot
+    policy: Policy
     memory: Memory
+    decided: Decision
 
 
 class SqlLedger:
@@ -78,9 +81,8 @@ class SqlLedger:
             row = {
                 "taken_at": tick.snapshot.taken_at.isoformat(),
                 "action": tick.decision.action.value,
-                "policy_digest": tick.policy_digest,
                 "withdrawn": tick.withdrawn,
-                "inputs": _pack(_Inputs(snapshot=tick.snapshot, memory=tick.memory_before)),
+                "inputs": _pack(_inputs(tick)),
                 "decision": _pack(tick.decision),
             }
             tick_id = _new_id(connection.execute(schema.tick.insert().values(row)))
@@ -97,7 +99,7 @@ class SqlLedger:
                 "stack": change.stack,
                 "sizes_before": change.sizes_before(),
                 "sizes_after": change.sizes_after(),
-                "victims": {item.pool: list(item.victims) for item in change.changes if item.victims},
+                "victims": {item.pool: list(item.victims) for item in change.changes if item.delta < 0},
                 "candidate_digest": candidate_digest,
             }
             change_id = _new_id(connection.execute(schema.change.insert().values(row)))
@@ -111,11 +113,11 @@ class SqlLedger:
             connection.execute(schema.change_event.insert().values(_change_event(change_id, state, detail, at)))
 
     def open_changes(self) -> tuple[StoredChange, ...]:
-        open_states = (ChangeState.STARTED.value, ChangeState.APPLIED.value)
+        open_states = [state.value for state in (ChangeState.STARTED, ChangeState.UNSETTLED, ChangeState.APPLIED)]
         newest = self._last_words().where(schema.change_event.c.state.in_(open_states))
         with self._guarded(), self._engine.connect() as connection:
             stored = tuple(_stored_change(row) for row in connection.execute(newest.order_by(schema.change.c.id)))
-        return tuple(change for change in stored if change.state is ChangeState.STARTED or change.victims)
+        return tuple(change for change in stored if change.is_open)
 
     def changes(self, limit: int) -> tuple[StoredChange, ...]:
         newest = self._last_words().order_by(schema.change.c.id.desc()).limit(limit)
@@ -176,6 +178,10 @@ def _unpack(kind: type[T], packed: bytes) -> T:
     return from_json(kind, json.loads(zlib.decompress(packed)))
 
 
+def _inputs(tick: TickRecord) -> _Inputs:
+    return _Inputs(snapshot=tick.snapshot, policy=tick.policy, memory=tick.memory_before, decided=tick.decided)
+
+
 def _append_memory(connection: sa.Connection, tick_id: int, memory: Memory) -> int:
     row = {"tick_id": tick_id, "content": _pack(memory)}
     return _new_id(connection.execute(schema.memory.insert().values(row)))
@@ -209,6 +215,8 @@ def _stored_decision(row: sa.Row[Any]) -> StoredDecision:
     return StoredDecision(
         id=row.id,
         snapshot=inputs.snapshot,
+        policy=inputs.policy,
+        decided=inputs.decided,
         memory_before=inputs.memory,
         decision=_unpack(Decision, row.decision),
         withdrawn=row.withdrawn,

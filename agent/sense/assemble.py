@@ -27,7 +27,6 @@ from agent.core.snapshot import (
     Snapshot,
     Unknown,
 )
-from contract import labels
 from contract.catalog import Catalog, PoolRow
 from contract.units import Gpus, Nodes, Percent
 
@@ -45,7 +44,8 @@ def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapsho
         local=local,
         queue=_queue(readings, home),
         pools=_pools(readings, catalog),
-        notes=readings.use.notes,
+        notes=(*readings.use.notes, *(f"{stack}: {doubt.why}" for stack, doubt in readings.blind_stacks.items())),
+        blind_stacks=tuple(readings.blind_stacks),
     )
 
 
@@ -106,6 +106,8 @@ def _task(name: str, pods: list[ClusterPod]) -> QueuedTask:
         gpu_memory=max(pod.gpu_memory for pod in pods),
         preemptible=all(pod.preemptible for pod in pods),
         queued_since=min(pod.created_at for pod in pods),
+        pods=len(pods),
+        wants=pods[0].wants,
     )
 
 
@@ -156,7 +158,8 @@ def _observed(
         return reading
     if isinstance(cluster, Unknown) or cluster is None:
         return cluster or Unknown(f"{row.cluster} was not read")
-    nodes = {node.instance_id: node for node in _of_pool(cluster.nodes, row.pool)}
+    # By instance id alone: a label can be edited, and a busy node must not look like one that boots.
+    nodes = {node.instance_id: node for node in cluster.nodes}
     views = []
     for instance in reading.instances:
         node = nodes.get(instance.instance_id)
@@ -172,10 +175,6 @@ def _observed(
             )
         )
     return tuple(views)
-
-
-def _of_pool(nodes: Iterable[ClusterNode], pool: str) -> Iterable[ClusterNode]:
-    return (node for node in nodes if node.labels.get(labels.POOL) == pool)
 
 
 def _phase(node: ClusterNode | None) -> NodePhase:

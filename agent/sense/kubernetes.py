@@ -77,6 +77,7 @@ def _pod(pod: Json) -> ClusterPod:
         task=f"{metadata.get('namespace', 'default')}/{own.get(labels.TASK) or metadata['name']}",
         department=own.get(labels.DEPARTMENT, "unknown"),
         gpu_memory=_gpu_memory(spec),
+        wants=_wanted_labels(spec),
         preemptible=any(_tolerates_spot(item) for item in spec.get("tolerations") or ()),
         created_at=_time(metadata["creationTimestamp"]),
     )
@@ -89,14 +90,33 @@ def _tolerates_spot(toleration: Json) -> bool:
     )
 
 
+def _wanted_labels(spec: Json) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Labels of ours that the pod insists on: its nodeSelector, and `In` of a required affinity with one term.
+
+    Labels of others are not judged: whether a rented node will carry them is not in the catalogue.
+    """
+    wants: dict[str, tuple[str, ...]] = {
+        str(key): (str(value),) for key, value in (spec.get("nodeSelector") or {}).items()
+    }
+    terms = _required_terms(spec)
+    for expression in (terms[0].get("matchExpressions") or ()) if len(terms) == 1 else ():
+        if expression.get("operator") == "In":
+            wants[str(expression.get("key"))] = tuple(str(value) for value in expression.get("values") or ())
+    return tuple(sorted((key, values) for key, values in wants.items() if key.startswith(labels.PREFIX)))
+
+
+def _required_terms(spec: Json) -> list[Json]:
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return list(required.get("nodeSelectorTerms") or ())
+
+
 def _gpu_memory(spec: Json) -> GiB:
     """The least memory of one card that the pod's required node affinity asks for; 0 when it asks for none.
 
     Terms are alternatives, expressions within a term add up (Kubernetes' rule).
     """
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    terms = required.get("nodeSelectorTerms") or ()
+    terms = _required_terms(spec)
     needs = (max((_least_gib(item) for item in term.get("matchExpressions") or ()), default=0) for term in terms)
     return GiB(min(needs, default=0))
 

@@ -15,10 +15,20 @@ from agent.core.config_change import desired_sizes
 from agent.core.policy import UseSignal
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, Readings, StackReading
 from agent.core.snapshot import Snapshot, Unknown
-from agent.errors import CloudRefused, CloudUnavailable, NotAuthorised, PulumiTimeout, SignalUnavailable
+from agent.errors import (
+    CloudRefused,
+    CloudUnavailable,
+    NotAuthorised,
+    PulumiTimeout,
+    SignalUnavailable,
+    SpillwayError,
+    StackMissing,
+    StackUnreadable,
+)
 from agent.ports import Clock, CloudReader, ClusterReader, MetricsReader, StackDriver
 from agent.sense.assemble import assemble
 from contract.catalog import Catalog, Provider
+from contract.problems import InvalidInput
 from contract.yaml_document import parse_document
 
 T = TypeVar("T")
@@ -49,7 +59,8 @@ class Rounds:
 
     def snapshot(self) -> Snapshot:
         now = self._sources.clock.now()
-        stacks = tuple(self._read_stack(name) for name in self._sources.stack_names)
+        answers = self._ask_stacks()
+        stacks = tuple(answer for answer in answers.values() if isinstance(answer, StackReading))
         pools = self._read_pools(stacks, now)
         readings = Readings(
             taken_at=now,
@@ -57,8 +68,26 @@ class Rounds:
             clusters=self._read_clusters(pools),
             stacks=stacks,
             pools=pools,
+            blind_stacks={name: answer for name, answer in answers.items() if isinstance(answer, Unknown)},
         )
         return assemble(readings, self._catalog, self._signal)
+
+    def forget(self) -> None:
+        self._empty_since.clear()
+
+    def _ask_stacks(self) -> dict[str, StackReading | Unknown]:
+        """One bad stack must not blind the agent for the others; when all are bad nothing can be decided."""
+        answers: dict[str, StackReading | Unknown] = {}
+        failures: list[SpillwayError | InvalidInput] = []
+        for stack in self._sources.stack_names:
+            try:
+                answers[stack] = self._read_stack(stack)
+            except (StackMissing, StackUnreadable, InvalidInput) as error:
+                answers[stack] = Unknown(str(error))
+                failures.append(error)
+        if len(failures) == len(answers):
+            raise failures[0]
+        return answers
 
     def _read_stack(self, stack: str) -> StackReading:
         value, findings = parse_document(self._sources.stacks.read_file(stack), f"Pulumi.{stack}.yaml")

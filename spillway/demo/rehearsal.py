@@ -131,6 +131,7 @@ def _task(world: World, job: Job) -> QueuedTask:
         gpu_memory=GiB(job.gpu_memory_gib),
         preemptible=job.is_preemptible,
         queued_since=world.ground.time(job.submitted_s),
+        pods=len(job.pod_sizes()),
     )
 
 

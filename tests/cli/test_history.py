@@ -24,8 +24,10 @@ def a_tick(snapshot: Snapshot, withdrawn: str | None = None) -> TickRecord:
     decision, memory = decide(snapshot, a_policy(), before)
     return TickRecord(
         snapshot=snapshot,
-        policy_digest="0",
+        policy=a_policy(),
         memory_before=before,
+        decided=decision,
+        decided=decision,
         decision=decision,
         memory_after=memory,
         events=(),

@@ -67,6 +67,10 @@ class FakeSensor:
 
     snapshots: list[Snapshot]
     asked: int = 0
+    forgotten: int = 0
+
+    def forget(self) -> None:
+        self.forgotten += 1
 
     def snapshot(self) -> Snapshot:
         self.asked += 1

@@ -42,7 +42,7 @@ class FakeLedger:
             stack=change.stack,
             before=change.sizes_before(),
             after=change.sizes_after(),
-            victims={item.pool: item.victims for item in change.changes if item.victims},
+            victims={item.pool: item.victims for item in change.changes if item.delta < 0},
             candidate_digest=candidate_digest,
             state=ChangeState.STARTED,
             detail="",
@@ -56,10 +56,7 @@ class FakeLedger:
         self._changes[change_id - 1] = replace(self._changes[change_id - 1], state=state, detail=detail, at=at)
 
     def open_changes(self) -> tuple[StoredChange, ...]:
-        def is_open(change: StoredChange) -> bool:
-            return change.state is ChangeState.STARTED or (change.state is ChangeState.APPLIED and bool(change.victims))
-
-        return tuple(change for change in self._changes if is_open(change))
+        return tuple(change for change in self._changes if change.is_open)
 
     def changes(self, limit: int) -> tuple[StoredChange, ...]:
         return tuple(self._changes[::-1][:limit])
@@ -78,6 +75,8 @@ class FakeLedger:
         return StoredDecision(
             id=number,
             snapshot=tick.snapshot,
+            policy=tick.policy,
+            decided=tick.decided,
             memory_before=tick.memory_before,
             decision=tick.decision,
             withdrawn=tick.withdrawn,

@@ -57,7 +57,16 @@ class FakeStacks:
             raise self.preview_error
         wanted = _sizes(candidate)
         changed = [pool for pool, size in wanted.items() if self.applied[stack].get(pool) != size]
-        steps = [PreviewStep(op="update", urn=f"urn::{pool}", type=_ACK, paths=("desiredSize",)) for pool in changed]
+        steps = [
+            PreviewStep(
+                op="update",
+                urn=f"urn::{pool}",
+                type=_ACK,
+                paths=("desiredSize",),
+                sizes=(self.applied[stack].get(pool, 0), wanted[pool]),
+            )
+            for pool in changed
+        ]
         counts = {"update": len(changed)}
         for step in self.surprises:
             counts[step.op] = counts.get(step.op, 0) + 1

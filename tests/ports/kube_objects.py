@@ -19,7 +19,9 @@ Json = dict[str, Any]
 
 
 def reader_of(server: WireServer, *, path: str = "", token: str = "t") -> KubernetesReader:
-    return KubernetesReader(ClusterEndpoint(name="idc-gpu", url=f"{server.url}{path}", token=token, timeout_seconds=5))
+    return KubernetesReader(
+        ClusterEndpoint(name="idc-gpu", url=f"{server.url}{path}", token=lambda: token, timeout_seconds=5)
+    )
 
 
 class Objects:

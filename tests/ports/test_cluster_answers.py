@@ -76,7 +76,7 @@ def test_a_bad_answer_is_our_error_with_the_cluster_and_a_hint(
 
 
 def test_nobody_there_is_our_error() -> None:
-    reader = KubernetesReader(ClusterEndpoint(name="idc-gpu", url="http://127.0.0.1:9", token="t"))
+    reader = KubernetesReader(ClusterEndpoint(name="idc-gpu", url="http://127.0.0.1:9", token=lambda: "t"))
     with pytest.raises(SignalUnavailable, match="no usable answer"):
         reader.read()
 

@@ -34,8 +34,9 @@ def a_tick(queued: int = 9, step: int = 0) -> TickRecord:
     decision, memory = decide(snapshot, a_policy(), before)
     return TickRecord(
         snapshot=snapshot,
-        policy_digest="0" * 64,
+        policy=a_policy(),
         memory_before=before,
+        decided=decision,
         decision=decision,
         memory_after=remember_attempt(memory, decision, a_policy()),
         events=node_events({}, snapshot),
@@ -52,7 +53,13 @@ def a_shrink() -> TickRecord:
     before = watched(snapshot)
     decision, memory = decide(snapshot, a_policy(), before)
     return TickRecord(
-        snapshot=snapshot, policy_digest="", memory_before=before, decision=decision, memory_after=memory, events=()
+        snapshot=snapshot,
+        policy=a_policy(),
+        memory_before=before,
+        decided=decision,
+        decision=decision,
+        memory_after=memory,
+        events=(),
     )
 
 
@@ -85,8 +92,8 @@ def test_a_stored_decision_runs_again_to_the_same_answer(ledger: LedgerStore) ->
     number = ledger.record(a_tick())
     stored = ledger.decision(number)
     assert stored is not None
-    again, _ = decide(stored.snapshot, a_policy(), stored.memory_before)
-    assert again == stored.decision
+    again, _ = decide(stored.snapshot, stored.policy, stored.memory_before)
+    assert again == stored.decided
 
 
 def test_decisions_come_newest_first_and_actions_can_be_picked(ledger: LedgerStore) -> None:

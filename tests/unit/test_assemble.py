@@ -280,10 +280,11 @@ def test_a_node_object_without_an_instance_is_no_node() -> None:
     assert the_pool(readings(cloud=cluster)).observed == ()
 
 
-def test_a_node_of_another_pool_never_lends_its_gpus() -> None:
-    cluster = ClusterReading(cluster=CLOUD, nodes=(a_node(pool="ack-other"),), pods=())
+def test_a_node_is_known_by_its_instance_whatever_its_labels_say() -> None:
+    """A label can be edited; a busy node must not look like one that boots."""
+    cluster = ClusterReading(cluster=CLOUD, nodes=(a_node(pool="ack-other"),), pods=(a_pod("a", "n-1", gpus=2),))
     [view] = the_pool(readings(cloud=cluster, pool=PoolReading(instances=(an_instance("n-1"),)))).nodes()
-    assert (view.phase, view.gpus) == (NodePhase.BOOTING, 0)
+    assert (view.phase, view.gpus_used) == (NodePhase.GPU_READY, 2)
 
 
 def test_work_on_a_rented_node_is_counted() -> None:
@@ -342,4 +343,5 @@ def test_no_round_raises_and_unknown_in_is_unknown_out(
     if isinstance(use, Unknown) and signal is UseSignal.UTILIZATION:
         assert isinstance(snapshot.local_use, Unknown)
     assert isinstance(state.observed, Unknown) is isinstance(pool, Unknown)
-    assert state.is_settled is (not isinstance(bindings, Unknown) and POOL in bindings and bindings[POOL].applied == 1)
+    is_applied = not isinstance(bindings, Unknown) and POOL in bindings and bindings[POOL].applied == 1
+    assert state.is_settled is (is_applied and state.standing <= 1)

@@ -8,7 +8,21 @@ from datetime import timedelta
 from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action, ReasonCode
 from agent.core.snapshot import LaunchFailure, NodePhase
-from tests.builders import NOON, a_node, a_policy, a_pool, a_snapshot, decided, tasks, watched
+from contract.units import Gpus
+from tests.builders import (
+    EVERY,
+    NOON,
+    a_catalog,
+    a_node,
+    a_policy,
+    a_pool,
+    a_snapshot,
+    an_on_demand_row,
+    an_owned_row,
+    decided,
+    tasks,
+    watched,
+)
 
 
 def test_a_node_past_its_deadline_is_given_back_by_name() -> None:
@@ -62,6 +76,46 @@ def test_a_failure_from_before_our_order_takes_nothing_back() -> None:
     snapshot = a_snapshot(pools=[replace(a_pool(configured=5), failure=failure)])
     memory = replace(watched(snapshot), grown_at={"ack-a100-od": NOON - timedelta(minutes=2)})
     assert decided(snapshot, memory).action is Action.HOLD
+
+
+def test_a_ready_node_that_is_silent_for_a_whole_boot_time_without_work_is_given_back() -> None:
+    silent = a_node(1, NodePhase.BOOTING, since=NOON - timedelta(hours=2))
+    snapshot = a_snapshot(pools=[a_pool(silent)])
+    memory = replace(watched(snapshot, timedelta(minutes=30)), ready_at={"i-001": NOON - timedelta(hours=1)})
+    since = {"i-001": NOON - timedelta(minutes=21)}
+    assert decided(snapshot, replace(memory, silent_since=since)).action is Action.SHRINK
+    working = a_snapshot(pools=[a_pool(replace(silent, gpus_used=Gpus(4)))])
+    assert decided(working, replace(memory, silent_since=since)).action is Action.HOLD
+
+
+def test_nothing_is_judged_late_right_after_a_gap_or_a_jump_of_the_clock() -> None:
+    young = a_node(1, NodePhase.BOOTING, since=NOON - timedelta(minutes=3))
+    before = watched(a_snapshot(pools=[a_pool(young)]), timedelta(minutes=30))
+    jumped = a_snapshot(NOON + timedelta(hours=1), pools=[a_pool(young)])
+    assert decided(jumped, before).action is Action.HOLD
+
+
+def test_a_late_node_is_not_given_back_twice_while_its_machine_still_stands() -> None:
+    late = a_node(1, NodePhase.JOINED, since=NOON - timedelta(minutes=30))
+    busy = [a_node(number, used=8) for number in range(2, 6)]
+    policy = a_policy()
+    sizes: list[int] = []
+    snapshot = a_snapshot(pools=[a_pool(late, *busy)])
+    memory = watched(snapshot)
+    for step in range(5):
+        size = sizes[-1] if sizes else 5
+        now = a_snapshot(NOON + step * EVERY, pools=[a_pool(late, *busy, configured=size)])
+        decision, memory = decide(now, policy, memory)
+        sizes.append(int(decision.changes[0].after) if decision.changes else size)
+    assert sizes == [4, 4, 4, 4, 4]
+
+
+def test_an_orphan_beyond_the_configured_size_blocks_nothing() -> None:
+    orphan = a_node(1, NodePhase.BOOTING, since=NOON - timedelta(hours=1))
+    pools = [a_pool(orphan, configured=0), a_pool(pool="ack-b")]
+    catalog = a_catalog(an_owned_row(), an_on_demand_row(), an_on_demand_row("ack-b"))
+    decision = decided(a_snapshot(queue=tasks(9), catalog=catalog, pools=pools))
+    assert [change.pool for change in decision.changes] == ["ack-b"]
 
 
 def test_an_order_the_cloud_is_silent_about_is_taken_back_after_the_deadline() -> None:

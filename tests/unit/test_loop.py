@@ -12,14 +12,16 @@ from agent.carry_out import Actuators
 from agent.core.config_change import config_changes, edit_desired
 from agent.core.decision import Action
 from agent.core.guard import PreviewStep
-from agent.core.snapshot import NodePhase, Snapshot, Unknown
+from agent.core.snapshot import NodePhase, PoolState, Snapshot, Unknown
 from agent.errors import (
     CloudUnavailable,
     ExitCode,
     LedgerBroken,
     PendingOperations,
     PreviewRefused,
+    PulumiTimeout,
     SignalUnavailable,
+    SpillwayError,
     StackLocked,
 )
 from agent.loop import Agent
@@ -32,6 +34,7 @@ from tests.builders import (
     a_policy,
     a_pool,
     a_snapshot,
+    a_task,
     an_on_demand_row,
     an_owned_row,
     decided,
@@ -75,9 +78,16 @@ def seed_memory(ledger: FakeLedger, snapshot: Snapshot) -> None:
     past = replace(snapshot, taken_at=snapshot.taken_at - timedelta(seconds=30))
     memory = watched(snapshot)
     hold = decided(a_snapshot(past.taken_at, use=50.0))
-    ledger.record(
-        TickRecord(snapshot=past, policy_digest="", memory_before=memory, decision=hold, memory_after=memory, events=())
+    record = TickRecord(
+        snapshot=past,
+        policy=a_policy(),
+        memory_before=memory,
+        decided=hold,
+        decision=hold,
+        memory_after=memory,
+        events=(),
     )
+    ledger.record(record)
 
 
 def idle_nodes() -> Snapshot:
@@ -143,12 +153,48 @@ def test_an_edit_by_a_person_between_decision_and_act_wins() -> None:
     assert made.stacks.log == []
 
 
-def test_a_failed_apply_sets_the_file_back_to_what_the_state_holds() -> None:
+def test_a_failed_apply_holds_the_pool_until_the_file_is_back_to_what_the_state_holds() -> None:
     made = bench(a_snapshot(queue=tasks(7)))
     made.stacks.apply_error = refused()
-    report = made.agent.tick()
-    assert report.changes[0].state is ChangeState.FAILED
+    assert made.agent.tick().changes[0].state is ChangeState.UNSETTLED
+    made.stacks.apply_error = None
+    made.agent.tick()
     assert made.stacks.files["burst-alicloud"] == stack_text(ack_a100_od=0)
+    assert made.ledger.changes(9)[-1].state is ChangeState.WITHDRAWN
+
+
+def test_an_apply_that_timed_out_after_the_cloud_took_it_buys_nothing_twice() -> None:
+    """The outcome is unknown: the state is asked again, and what it holds becomes the file's size."""
+    made = bench(a_snapshot(queue=tasks(7)))
+    made.stacks.apply_error = PulumiTimeout("ended after 1800 s", target="pulumi up", hint="wait")
+    made.stacks.applies_before_error = True
+    made.agent.tick()
+    made.stacks.apply_error = None
+    later = [a_snapshot(NOON + step * timedelta(minutes=6), queue=tasks(7), pools=[booting(7)]) for step in (1, 2)]
+    for snapshot in later:
+        made.sensor.snapshots = [snapshot]
+        made.agent.tick()
+    assert made.stacks.log == ["file burst-alicloud", "up burst-alicloud"]
+    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 7}
+    assert made.ledger.changes(9)[-1].state is ChangeState.APPLIED
+
+
+def booting(count: int) -> PoolState:
+    """Machines that the cloud launched and that are no nodes yet."""
+    return a_pool(*(a_node(number, NodePhase.BOOTING, since=NOON) for number in range(count)))
+
+
+def test_a_live_lock_is_waited_for_and_a_dead_one_released_by_a_later_tick() -> None:
+    made = bench(a_snapshot(queue=tasks(7)))
+    made.stacks.apply_error = StackLocked("locked by a person", target="s", hint="wait")
+    made.agent.tick()
+    made.stacks.recover_error = made.stacks.apply_error
+    held = made.agent.tick()
+    assert held.decision is not None
+    assert held.decision.action is Action.HOLD
+    assert any("locked by a person" in note for note in held.notes)
+    made.stacks.recover_error = made.stacks.apply_error = None
+    made.agent.tick()
     assert made.ledger.open_changes() == ()
 
 
@@ -171,8 +217,9 @@ def test_after_half_an_apply_the_file_says_what_the_state_holds() -> None:
     made.stacks.sold_out = frozenset({"ack-a100-od"})
     report = made.agent.tick()
     assert [(change.state, change.failed_pools) for change in report.changes] == [
-        (ChangeState.FAILED, ("ack-a100-od",))
+        (ChangeState.UNSETTLED, ("ack-a100-od",))
     ]
+    made.agent.tick()
     assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 0, "ack-b": 6}
     assert made.stacks.files["burst-alicloud"] == stack_text(ack_a100_od=0, ack_b=6)
 
@@ -207,8 +254,10 @@ def test_work_that_arrives_on_a_leaving_node_stops_the_shrink_and_lets_work_in_a
     made = bench(idle_nodes(), size=3)
     made.gate.busy = {"node-002": 4}
     report = made.agent.tick()
-    assert report.changes[0].state is ChangeState.REFUSED
+    assert report.changes[0].state is ChangeState.UNSETTLED
+    made.agent.tick()
     assert made.gate.cordoned == []
+    assert made.cloud.protected == set()
     assert made.stacks.log == []
 
 
@@ -216,7 +265,9 @@ def test_a_cloud_that_cannot_protect_stops_the_shrink() -> None:
     made = bench(idle_nodes(), size=3)
     made.cloud.error = CloudUnavailable("throttled", target="aws", hint="wait")
     report = made.agent.tick()
-    assert report.changes[0].state is ChangeState.REFUSED
+    assert report.changes[0].state is ChangeState.UNSETTLED
+    made.cloud.error = None
+    made.agent.tick()
     assert made.gate.cordoned == []
     assert made.stacks.log == []
 
@@ -272,18 +323,20 @@ def killed_after(made: Bench, stop: str) -> None:
     ("stop", "state", "size", "log"),
     [
         ("intent", ChangeState.WITHDRAWN, 0, []),
-        ("file", ChangeState.APPLIED, 7, ["up burst-alicloud"]),
+        ("file", ChangeState.WITHDRAWN, 0, ["file burst-alicloud"]),
         ("up", ChangeState.APPLIED, 7, []),
     ],
 )
 def test_a_kill_at_any_point_ends_with_what_was_decided_or_nothing(
     stop: str, state: ChangeState, size: int, log: Sequence[str]
 ) -> None:
-    made = bench(a_snapshot(use=50.0, pools=[a_pool(configured=size)]))
+    nodes = [a_node(number, used=8) for number in range(size)]
+    made = bench(a_snapshot(use=50.0, pools=[a_pool(*nodes), a_pool(pool="eks-l4-spot")]))
     killed_after(made, stop)
     made.agent.tick()
     assert made.ledger.changes(1)[0].state is state
     assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": size}
+    assert made.stacks.files["burst-alicloud"] == stack_text(ack_a100_od=size)
     assert made.stacks.log == log
 
 
@@ -304,29 +357,40 @@ def test_an_edit_after_a_kill_is_left_to_its_author() -> None:
         PendingOperations("creations in the open", target="s", hint="refresh"),
     ],
 )
-def test_an_open_change_that_cannot_be_finished_stops_all_buying(
-    error: StackLocked | PendingOperations,
-) -> None:
-    made = bench(a_snapshot(queue=tasks(20)))
+def test_an_open_change_that_cannot_be_ended_holds_its_pools_and_no_others(error: SpillwayError) -> None:
+    cheap = [a_task(number, memory=24, preemptible=True) for number in range(6)]
+    made = bench(a_snapshot(queue=cheap))
     killed_after(made, "file")
     made.stacks.recover_error = error
     report = made.agent.tick()
-    assert report.decision is None
-    assert report.error is error
-    assert made.stacks.log == []
+    assert report.decision is not None
+    assert {change.pool for change in report.decision.changes} == {"eks-l4-spot"}
+    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 0}
     assert len(made.ledger.open_changes()) == 1
+
+
+def test_protection_of_one_shrink_is_not_lifted_by_the_end_of_another() -> None:
+    first, second = a_node(1), a_node(2)
+    working = a_node(3, used=8)
+    made = bench(a_snapshot(use=2.0, pools=[a_pool(first, second, working), a_pool(pool="eks-l4-spot")]), size=3)
+    made.agent.tick()
+    assert made.cloud.protected == {"i-003"}
+    still = a_pool(second, working, configured=1)
+    made.sensor.snapshots = [a_snapshot(NOON + timedelta(seconds=30), use=50.0, pools=[still])]
+    made.agent.tick()
+    assert made.cloud.protected == {"i-003"}, "node 2 still stands, and the cloud may take whom it likes"
 
 
 def test_a_node_that_cannot_be_cordoned_stops_the_shrink() -> None:
     made = bench(idle_nodes(), size=3)
     made.gate.error = SignalUnavailable("API server is down", target="cloud-gpu-a", hint="wait")
     report = made.agent.tick()
-    assert report.changes[0].state is ChangeState.REFUSED
+    assert report.changes[0].state is ChangeState.UNSETTLED
     assert made.stacks.log == []
 
 
 def test_a_late_node_leaves_though_it_never_joined() -> None:
-    late = a_node(1, NodePhase.BOOTING, since=NOON - timedelta(minutes=30))
+    late = replace(a_node(1, NodePhase.BOOTING, since=NOON - timedelta(minutes=30)), name="i-001")
     made = bench(a_snapshot(use=90.0, pools=[a_pool(late), a_pool(pool="eks-l4-spot")]), size=1)
     report = made.agent.tick()
     assert [change.state for change in report.changes] == [ChangeState.APPLIED]

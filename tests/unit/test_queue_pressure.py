@@ -89,8 +89,9 @@ def test_nodes_on_their_way_count_so_that_nothing_is_bought_twice() -> None:
 
 
 def test_ordered_nodes_without_an_instance_count_as_coming() -> None:
-    decision = decided(a_snapshot(queue=tasks(5), pools=[a_pool(configured=5)]))
-    assert decision.action is Action.HOLD
+    snapshot = a_snapshot(queue=tasks(5), pools=[a_pool(configured=5)])
+    ordered = replace(watched(snapshot), grown_at={"ack-a100-od": NOON - timedelta(minutes=2)})
+    assert decided(snapshot, ordered).action is Action.HOLD
 
 
 def test_quota_bounds_the_step() -> None:

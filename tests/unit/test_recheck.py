@@ -141,7 +141,7 @@ def test_no_second_look_ever_lets_more_nodes_go(busy: set[int], gone: set[int], 
     outcome = recheck(shrink, quiet(*nodes, configured=6))
     free = {f"i-{number:03d}" for number in range(6) if number not in busy | gone}
     if isinstance(outcome, Withdrawn):
-        assert not free
+        assert not free or len(nodes) > 6, "more machines than are configured: not ours to shrink"
         return
     [change] = outcome.changes
     assert set(change.victims) == free <= before

@@ -49,7 +49,7 @@ def _idle_nodes(snapshot: Snapshot, policy: Policy, memory: Memory) -> tuple[Nod
     idle = [
         node
         for state in snapshot.pools
-        if state.is_settled
+        if state.is_settled and memory.refused_until.get(state.pool, now) <= now
         for node in state.nodes()
         if node.is_empty
         and (since := memory.idle_since.get(node.instance_id)) is not None

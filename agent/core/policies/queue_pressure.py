@@ -34,7 +34,7 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     if held or isinstance(snapshot.queue, Unknown):
         reason = held or Reason(code=ReasonCode.SIGNAL_UNKNOWN, text="the queue is unknown")
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
-    market = offers(snapshot, _closed_pools(snapshot, memory.back_off_until))
+    market = offers(snapshot, _closed_pools(snapshot, memory))
     placed = place(snapshot, snapshot.queue, market, settings.max_step)
     if not placed.nodes:
         reason = _no_need(placed, snapshot)
@@ -60,6 +60,9 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
 
 
 def _queue_hold(snapshot: Snapshot, policy: Policy) -> Reason | None:
+    if snapshot.blind_stacks:
+        text = f"what is rented is not known: {', '.join(snapshot.blind_stacks)} cannot be read"
+        return Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=text)
     queued, least = snapshot.queued_tasks(), policy.queue_pressure.queued_tasks_at_least
     if isinstance(queued, Unknown):
         return Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=f"the queue is unknown: {queued.why}")
@@ -68,23 +71,24 @@ def _queue_hold(snapshot: Snapshot, policy: Policy) -> Reason | None:
     return None
 
 
-def _closed_pools(snapshot: Snapshot, back_off_until: Mapping[str, datetime]) -> dict[str, Reason]:
-    closed: dict[str, Reason] = {}
-    for pool in snapshot.pools:
-        until = back_off_until.get(pool.pool)
-        if isinstance(pool.observed, Unknown):
-            closed[pool.pool] = Reason(code=ReasonCode.POOL_UNKNOWN, text=f"its nodes are unknown: {pool.observed.why}")
-        elif not pool.is_settled:
-            text = f"configured {pool.configured}, applied {_show_applied(pool)}: an edit waits for 'pulumi up'"
-            closed[pool.pool] = Reason(code=ReasonCode.NOT_SETTLED, text=text)
-        elif until is not None and until > snapshot.taken_at:
-            text = f"backed off until {until.isoformat(timespec='seconds')}: its cloud could not deliver"
-            closed[pool.pool] = Reason(code=ReasonCode.BACKED_OFF, text=text)
-    return closed
+def _closed_pools(snapshot: Snapshot, memory: Memory) -> dict[str, Reason]:
+    closed = ((pool.pool, _why_closed(pool, snapshot.taken_at, memory)) for pool in snapshot.pools)
+    return {pool: reason for pool, reason in closed if reason}
 
 
-def _show_applied(pool: PoolState) -> str:
-    return f"unknown ({pool.applied.why})" if isinstance(pool.applied, Unknown) else str(pool.applied)
+def _why_closed(pool: PoolState, now: datetime, memory: Memory) -> Reason | None:
+    backed_off, refused = memory.back_off_until.get(pool.pool), memory.refused_until.get(pool.pool)
+    if isinstance(pool.observed, Unknown):
+        return Reason(code=ReasonCode.POOL_UNKNOWN, text=f"its nodes are unknown: {pool.observed.why}")
+    if unsettled := pool.unsettled_because():
+        return Reason(code=ReasonCode.NOT_SETTLED, text=unsettled)
+    if backed_off is not None and backed_off > now:
+        text = f"backed off until {backed_off.isoformat(timespec='seconds')}: its cloud could not deliver"
+        return Reason(code=ReasonCode.BACKED_OFF, text=text)
+    if refused is not None and refused > now:
+        text = f"left alone until {refused.isoformat(timespec='seconds')}: its last change could not be carried out"
+        return Reason(code=ReasonCode.BACKED_OFF, text=text)
+    return None
 
 
 def _no_need(placed: Placement, snapshot: Snapshot) -> Reason:
@@ -100,7 +104,7 @@ def _at_least(placed: Placement, snapshot: Snapshot, least: Nodes) -> dict[str, 
     new = {pool: int(count) for pool, count in placed.new_nodes}
     for pool in new:
         short = least - sum(new.values())
-        room = snapshot.catalog.pools[pool].quota - snapshot.pool(pool).configured - new[pool]
+        room = snapshot.catalog.pools[pool].quota - snapshot.pool(pool).rented - new[pool]
         new[pool] += max(0, min(short, room))
     return new
 

@@ -20,7 +20,6 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("taken_at", sa.String(40), nullable=False),
         sa.Column("action", sa.String(16), nullable=False, index=True),
-        sa.Column("policy_digest", sa.String(64), nullable=False),
         sa.Column("withdrawn", sa.Text),
         sa.Column("inputs", sa.LargeBinary, nullable=False),
         sa.Column("decision", sa.LargeBinary, nullable=False),

@@ -1,0 +1,154 @@
+"""I12 (pulumi/pulumi#8696): however a run of the CLI ends, none of its processes is left, and no port of theirs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.act.pulumi_command import CommandFailed, SessionRunner
+from agent.errors import PulumiTimeout, SpillwayError
+from tests.incidents.engine_bench import Driven, processes_of, wait_until
+
+ROUNDS = 10
+
+
+def a_runner(folder: Path, script: str, *, limit_s: float = 20.0) -> SessionRunner:
+    """A runner whose binary is a script; its folder stands in the environment, so that its processes are found."""
+    binary = folder / "pulumi"
+    binary.write_text(f"#!{sys.executable}\nimport os, signal, subprocess, sys, time\n{script}\n")
+    binary.chmod(0o755)
+    environment = {"PATH": os.environ["PATH"], "FOLDER": str(folder)}
+    return SessionRunner(binary=binary, environment=environment, limit_seconds=limit_s, grace_seconds=0.3)
+
+
+# A plugin as the engine starts it: a process group of its own, deaf to a polite end, our pipe in its hand.
+_DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN); time.sleep(60)"
+PLUGIN = f"subprocess.Popen([sys.executable, '-c', '{_DEAF}'], process_group=0)"
+ENDS: dict[str, tuple[str, type[Exception] | None]] = {
+    "in order": ("sys.exit(0)", None),
+    "with an error": ("sys.exit(255)", CommandFailed),
+    "by SIGKILL": ("os.kill(os.getpid(), signal.SIGKILL)", CommandFailed),
+    "by SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM)", CommandFailed),
+    "at the limit": ("time.sleep(60)", PulumiTimeout),
+    "deaf at the limit": ("signal.signal(2, signal.SIG_IGN); time.sleep(60)", PulumiTimeout),
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_a_plugin_never_outlives_the_run_that_started_it(tmp_path: Path, end: str) -> None:
+    script, error = ENDS[end]
+    runner = a_runner(tmp_path, f"{PLUGIN}\n{script}", limit_s=0.5 if "limit" in end else 20.0)
+    if error is None:
+        runner.run(["up"], tmp_path)
+    else:
+        with pytest.raises(error):
+            runner.run(["up"], tmp_path)
+    wait_until(lambda: not processes_of(tmp_path), seconds=2.0)
+
+
+def test_a_run_is_over_when_the_cli_is_though_a_plugin_holds_its_output_open(tmp_path: Path) -> None:
+    """Else a dead CLI would be waited for until its limit of half an hour."""
+    done = a_runner(tmp_path, f"print('first', flush=True)\n{PLUGIN}\nprint('last', flush=True)").run(["up"], tmp_path)
+    assert done.stdout.splitlines() == ["first", "last"]
+
+
+def test_a_cli_that_dies_while_it_is_run_by_many_threads_takes_only_its_own(tmp_path: Path) -> None:
+    """Two runs side by side: the end of one reaps its own session and leaves the other's."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+    go = tmp_path / "go"
+    long = a_runner(
+        folders[0], f"{PLUGIN}\nprint('up', flush=True)\nwhile not os.path.exists('{go}'): time.sleep(0.01)"
+    )
+    short = a_runner(folders[1], f"{PLUGIN}\nos.kill(os.getpid(), signal.SIGKILL)")
+    lines: list[str] = []
+    thread = threading.Thread(target=lambda: long.run(["up"], tmp_path, lines.append))
+    thread.start()
+    wait_until(lambda: bool(lines))
+    with pytest.raises(CommandFailed):
+        short.run(["up"], tmp_path)
+    assert len(processes_of(folders[0])) == 2
+    go.touch()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert not processes_of(folders[0])
+
+
+def test_the_cli_is_interrupted_when_the_agent_is_killed(tmp_path: Path) -> None:
+    """SIGINT is what the engine ends in order on; without it a killed agent's update would spend on."""
+    told = tmp_path / "told"
+    script = f"signal.signal(2, lambda *_: (open('{told}', 'w').close(), sys.exit(0)))\n"
+    script += "print('up', flush=True)\ntime.sleep(60)"
+    a_runner(tmp_path, script)
+    program = (
+        "from agent.act.pulumi_command import SessionRunner; from pathlib import Path; import os;"
+        f"SessionRunner(binary=Path('{tmp_path}/pulumi'), environment=dict(os.environ, FOLDER='{tmp_path}'),"
+        f" limit_seconds=60).run(['up'], Path('{tmp_path}'), lambda line: print(line, flush=True))"
+    )
+    read, write = os.pipe()
+    agent = os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-c", program],
+        {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        file_actions=[(os.POSIX_SPAWN_DUP2, write, 1)],
+    )
+    os.close(write)
+    assert os.read(read, 2) == b"up"
+    os.close(read)
+    os.kill(agent, signal.SIGKILL)
+    os.waitpid(agent, 0)
+    wait_until(told.exists, seconds=5.0)
+    wait_until(lambda: not processes_of(tmp_path), seconds=5.0)
+
+
+# ---- the real engine ----
+
+
+def kill_when_everybody_is_there(driven: Driven, call: Callable[[], object]) -> SpillwayError | None:
+    """Run a call of the driver beside; kill -9 the CLI once engine, language host and plugin are all up."""
+    caught: list[SpillwayError] = []
+
+    def run() -> None:
+        try:
+            call()
+        except SpillwayError as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def cli() -> int | None:
+        found = processes_of(driven.bench.folder)
+        commands = " ".join(found.values())
+        if "tools.language_host" not in commands or "sim.providers aws" not in commands:
+            return None
+        return next((pid for pid, command in found.items() if "--non-interactive preview" in command), None)
+
+    wait_until(lambda: cli() is not None)
+    pid = cli()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    thread.join(20)
+    assert not thread.is_alive()
+    return caught[0] if caught else None
+
+
+@pytest.mark.engine
+def test_ten_kills_of_the_cli_leave_no_process_and_no_lock(driven: Driven) -> None:
+    stacks = driven.driver()
+    _, candidate = driven.candidate("burst-aws", 3)
+    assert not processes_of(driven.bench.folder)
+    for _ in range(ROUNDS):
+        error = kill_when_everybody_is_there(driven, lambda: stacks.preview("burst-aws", candidate))
+        assert error is not None
+        assert "signal 9" in error.what
+    wait_until(lambda: not processes_of(driven.bench.folder), seconds=2.0)
+    assert driven.locks("burst-aws") == []
+    assert driven.desired("burst-aws") == 0
