@@ -208,7 +208,7 @@ def test_an_error_is_one_document_on_standard_output(
     shown = capsys.readouterr()
     assert shown.err == ""
     error = json.loads(shown.out)["error"]
-    assert set(error) == {"code", "object", "message", "hint", "exit_code"}
+    assert set(error) == {"code", "object", "message", "hint", "exit_code", "retry"}
     assert all(error.values())
     assert error["exit_code"] == ExitCode.BAD_CALL
 

@@ -27,7 +27,6 @@ def a_tick(snapshot: Snapshot, withdrawn: str | None = None) -> TickRecord:
         policy=a_policy(),
         memory_before=before,
         decided=decision,
-        decided=decision,
         decision=decision,
         memory_after=memory,
         events=(),

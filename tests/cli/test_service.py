@@ -31,7 +31,7 @@ def test_status_says_unknown_and_why_instead_of_zero(site: Site) -> None:
     strike(site, FaultKind.PROMETHEUS, mode="nan")
     strike(site, FaultKind.API_DOWN, target=Target(cluster="idc-gpu"), mode="unavailable")
     text = site.run("status")
-    assert text.code == ExitCode.OK
+    assert text.code == ExitCode.STALE_INPUTS, "a person asked, and what is known is not enough"
     assert "local use unknown (" in text.out
     assert "unknown (" in text.out.partition("tasks queued")[0].rpartition("[")[2]
 
