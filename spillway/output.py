@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent.core.codec import KIND, to_json
-from agent.errors import ExitCode, SpillwayError
+from agent.errors import ExitCode, RetryClass, SpillwayError
 from contract.problems import InvalidInput
 
 # Into a pipe or a file nothing is cut or folded: whoever reads it decides about width.
@@ -108,6 +108,7 @@ def describe_error(error: Exception) -> Mapping[str, object]:
             "object": error.problems[0].file,
             "message": f"{len(error.problems)} problem{'s' if len(error.problems) > 1 else ''}\n{problems}",
             "hint": error.problems[0].fix,
+            "retry": RetryClass.PERMANENT.value,
             "exit_code": int(ExitCode.BAD_CALL),
         }
     return {
@@ -115,6 +116,7 @@ def describe_error(error: Exception) -> Mapping[str, object]:
         "object": type(error).__name__,
         "message": str(error),
         "hint": "this is a defect: please report it with the lines above",
+        "retry": RetryClass.PERMANENT.value,
         "exit_code": int(ExitCode.INTERNAL),
     }
 

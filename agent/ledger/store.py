@@ -48,8 +48,9 @@ class SqlLedger:
         """Open, and bring the schema up to date. Raises LedgerBroken."""
         # The newest memory by its row, so that a tick need not read back what it wrote.
         self._newest: tuple[int, Memory] = (0, Memory())
-        self._name = sa.make_url(url).render_as_string(hide_password=True)
+        self._name = "(its address cannot be read)"
         with self._guarded():
+            self._name = sa.make_url(url).render_as_string(hide_password=True)
             self._engine = sa.create_engine(url)
             if self._engine.dialect.name == "sqlite":
                 _prepare_sqlite(self._engine)
@@ -152,7 +153,7 @@ class SqlLedger:
     def _guarded(self) -> Iterator[None]:
         try:
             yield
-        except (sa.exc.SQLAlchemyError, CodecError, zlib.error, OSError) as error:
+        except (sa.exc.SQLAlchemyError, CodecError, zlib.error, OSError, ImportError) as error:
             hint = "check that its folder exists, is writable and has room; then try again"
             raise LedgerBroken(str(error).splitlines()[0], target=f"ledger {self._name}", hint=hint) from error
 

@@ -133,16 +133,13 @@ def test_a_file_that_is_no_ledger_is_one_clear_error(nowhere: Path, capsys: pyte
     assert path.read_bytes() == b"no database " * 500
 
 
-OPEN = pytest.mark.xfail(reason="open: SqlLedger lets ImportError and a bad URL's ArgumentError through (255)")
-
-
 @pytest.mark.parametrize(
     "url",
     [
         "bogus://host/db",
         "mysql+none://x/y",
-        pytest.param("postgresql://agent:canary-4711@127.0.0.1:9/db", marks=OPEN),
-        pytest.param("://", marks=OPEN),
+        "postgresql://agent:canary-4711@127.0.0.1:9/db",
+        "://",
     ],
 )
 def test_a_ledger_that_cannot_be_reached_is_no_defect_of_ours(
