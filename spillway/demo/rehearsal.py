@@ -63,16 +63,16 @@ def burst_exactly(policy: Policy) -> Policy:
 def rehearse(catalog: Catalog, jobs: Sequence[Job], policy: Policy, seed: int) -> Results:
     """Run a whole trace until every job has ended and every rented node is gone."""
     world = World(catalog, jobs, seed=seed)
-    groups = {row.pool: world.groups.create(_spec(row)) for row in catalog.cloud_pools()}
+    groups = {row.pool: world.groups.create(group_spec(row)) for row in catalog.cloud_pools()}
     memory, at, every = Memory(), 0.0, policy.sampling.every.total_seconds()
     while at < _LONGEST.total_seconds():
         at += every
         world.advance_to(at)
-        decision, memory = decide(_snapshot(world, groups), policy, memory)
+        decision, memory = decide(world_snapshot(world, groups), policy, memory)
         if decision.action is not Action.HOLD:
             memory = remember_attempt(memory, decision, policy)
             _apply(decision, world, groups)
-        if world.is_done and not any(group.nodes for group in groups.values()):
+        if world.is_done and not any(group.present() for group in groups.values()):
             break
     return world.results()
 
@@ -90,7 +90,8 @@ def _apply(decision: Decision, world: World, groups: dict[str, Group]) -> None:
                 continue
 
 
-def _spec(row: PoolRow) -> GroupSpec:
+def group_spec(row: PoolRow) -> GroupSpec:
+    """The empty group that the Pulumi program would build for a row."""
     return GroupSpec(
         provider=row.provider,
         cluster=row.cluster,
@@ -107,7 +108,8 @@ def _spec(row: PoolRow) -> GroupSpec:
     )
 
 
-def _snapshot(world: World, groups: dict[str, Group]) -> Snapshot:
+def world_snapshot(world: World, groups: dict[str, Group]) -> Snapshot:
+    """What an agent that sees everything would see of a world; configured and applied are the groups' sizes."""
     catalog = world.ground.catalog
     local = [node for node in world.fleet.nodes.values() if node.is_local and node.phase is Phase.GPU_READY]
     gpus = sum(node.machine.gpus for node in local)

@@ -38,7 +38,7 @@ class FakeStacks:
 
     def __post_init__(self) -> None:
         for stack, text in self.files.items():
-            self.applied.setdefault(stack, _sizes(text))
+            self.applied.setdefault(stack, sizes_of(text))
 
     def read_file(self, stack: str) -> str:
         if stack not in self.files:
@@ -55,7 +55,7 @@ class FakeStacks:
     def preview(self, stack: str, candidate: str) -> Preview:
         if self.preview_error:
             raise self.preview_error
-        wanted = _sizes(candidate)
+        wanted = sizes_of(candidate)
         changed = [pool for pool, size in wanted.items() if self.applied[stack].get(pool) != size]
         steps = [
             PreviewStep(
@@ -79,14 +79,14 @@ class FakeStacks:
         self.log.append(f"file {stack}")
 
     def apply(self, stack: str, message: str) -> Mapping[str, PoolBinding]:
-        wanted = _sizes(self.files[stack])
+        wanted = sizes_of(self.files[stack])
         failed = tuple(pool for pool in wanted if pool in self.sold_out and wanted[pool] > self.applied[stack][pool])
         if failed:
             done = {pool: size for pool, size in wanted.items() if pool not in failed}
             self.applied[stack] = {**self.applied[stack], **done}
             raise ApplyFailed("OperationDenied.NoStock", target=stack, hint="see the cloud", failed=failed)
         if self.apply_error is None or self.applies_before_error:
-            self.applied[stack] = _sizes(self.files[stack])
+            self.applied[stack] = sizes_of(self.files[stack])
         self.log.append(f"up {stack}")
         if self.apply_error:
             raise self.apply_error
@@ -103,5 +103,5 @@ def refused(what: str = "OperationDenied.NoStock") -> ApplyFailed:
     return ApplyFailed(what, target="stack", hint="see the cloud")
 
 
-def _sizes(text: str) -> dict[str, int]:
+def sizes_of(text: str) -> dict[str, int]:
     return {pool: int(size) for pool, size in desired_sizes(*parse_document(text, "f")).items()}

@@ -112,7 +112,8 @@ class Driven:
             _, zero = self.candidate(stack, 0)
             (self.bench.stacks / f"Pulumi.{stack}.yaml").write_text(zero, encoding="utf-8")
             if self.desired(stack) or self.applied(stack):
-                assert self.bench.up(stack, "--refresh").code == 0
+                drifted = ("--refresh",) if self.desired(stack) != self.applied(stack) else ()
+                assert self.bench.up(stack, *drifted).code == 0
 
 
 def wait_until(is_so: Callable[[], bool], *, seconds: float = 20.0) -> None:
@@ -120,11 +121,19 @@ def wait_until(is_so: Callable[[], bool], *, seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
     while not is_so():
         assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
-def processes_of(folder: Path) -> dict[int, str]:
-    """Living processes that have this folder in their environment or command line, by command line."""
+@dataclass(frozen=True)
+class Seen:
+    """A living process."""
+
+    command: str
+    parent: int
+
+
+def processes_of(folder: Path) -> dict[int, Seen]:
+    """Living processes that have this folder in their environment or command line, but ourselves."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -135,5 +144,6 @@ def processes_of(folder: Path) -> dict[int, str]:
             continue
         own = int(entry.name) == os.getpid()
         if stat[0] != "Z" and not own and str(folder).encode() in command + environment:
-            found[int(entry.name)] = command.replace(b"\0", b" ").decode(errors="replace")[:120]
+            shown = command.replace(b"\0", b" ").decode(errors="replace")
+            found[int(entry.name)] = Seen(shown, int(stat[1]))
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.act.stack_files import read_stack_file, replace_stack_file
@@ -43,6 +43,7 @@ def a_file(*numbers: str, quote: str = '"') -> str:
     )
 
 
+@settings(deadline=None)
 @given(st.lists(digits, min_size=1, max_size=4), st.sampled_from(['"', "'"]))
 def test_digits_in_quotes_stay_texts_through_the_agents_edit(numbers: list[str], quote: str) -> None:
     text = a_file(*numbers, quote=quote)

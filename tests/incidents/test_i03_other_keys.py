@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -76,6 +76,7 @@ def without_size(text: str, loader: str) -> object:
     return repr(document)
 
 
+@settings(deadline=None)
 @given(files(), st.integers(0, 999))
 def test_only_the_digits_of_the_edited_size_differ(file: tuple[str, int], wanted: int) -> None:
     text, size = file
@@ -89,6 +90,7 @@ def test_only_the_digits_of_the_edited_size_differ(file: tuple[str, int], wanted
         assert without_size(text, loader) == without_size(edited, loader)
 
 
+@settings(deadline=None)
 @given(files(), st.integers(0, 999))
 def test_an_edit_and_its_way_back_give_the_same_bytes(file: tuple[str, int], wanted: int) -> None:
     text, size = file

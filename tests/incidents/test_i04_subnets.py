@@ -6,7 +6,7 @@ from ipaddress import IPv4Network as Net
 from itertools import combinations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.address_plan import AddressPlan, AddressProblem, AddressRequest, Wish, plan_addresses
@@ -68,6 +68,7 @@ def test_two_blocks_that_people_pinned_over_each_other_are_both_named() -> None:
     assert "'group-0.zone-0' 10.64.0.0/24" in str(caught.value)
 
 
+@settings(deadline=None)
 @given(vpc=st.integers(16, 24), groups=st.lists(st.integers(18, 28), min_size=1, max_size=4), zones=st.integers(1, 4))
 def test_any_split_is_disjoint_or_refused_and_room_is_never_wasted(vpc: int, groups: list[int], zones: int) -> None:
     """Largest first and aligned: a refusal means that the network really is too small."""

@@ -6,16 +6,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from agent.act.pulumi_command import CommandFailed, SessionRunner
 from agent.errors import PulumiTimeout, SpillwayError
-from tests.incidents.engine_bench import Driven, processes_of, wait_until
+from tests.incidents.engine_bench import STACKS, Driven, processes_of, wait_until
 
-ROUNDS = 10
+KILLS = 10
 
 
 def a_runner(folder: Path, script: str, *, limit_s: float = 20.0) -> SessionRunner:
@@ -111,44 +111,37 @@ def test_the_cli_is_interrupted_when_the_agent_is_killed(tmp_path: Path) -> None
 # ---- the real engine ----
 
 
-def kill_when_everybody_is_there(driven: Driven, call: Callable[[], object]) -> SpillwayError | None:
-    """Run a call of the driver beside; kill -9 the CLI once engine, language host and plugin are all up."""
-    caught: list[SpillwayError] = []
+def engine_of(driven: Driven, stack: str) -> int | None:
+    """The CLI that previews a stack, once its language host and its plugin are up as well."""
+    found = processes_of(driven.bench.folder)
+    cli = next((pid for pid, item in found.items() if "preview" in item.command and stack in item.command), None)
+    children = " ".join(item.command for item in found.values() if item.parent == cli)
+    return cli if "tools.language_host" in children and "sim.providers" in children else None
 
-    def run() -> None:
-        try:
-            call()
-        except SpillwayError as error:
-            caught.append(error)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-
-    def cli() -> int | None:
-        found = processes_of(driven.bench.folder)
-        commands = " ".join(found.values())
-        if "tools.language_host" not in commands or "sim.providers aws" not in commands:
-            return None
-        return next((pid for pid, command in found.items() if "--non-interactive preview" in command), None)
-
-    wait_until(lambda: cli() is not None)
-    pid = cli()
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    thread.join(20)
-    assert not thread.is_alive()
-    return caught[0] if caught else None
+def kill_in_the_middle(driven: Driven, stack: str) -> None:
+    """Preview, and kill -9 the CLI once engine, language host and plugin are all there."""
+    stacks = driven.driver()
+    _, candidate = driven.candidate(stack, 3)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(stacks.preview, stack, candidate)
+        wait_until(lambda: engine_of(driven, stack) is not None)
+        pid = engine_of(driven, stack)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        error = running.exception(timeout=20)
+    assert isinstance(error, SpillwayError)
+    assert "signal 9" in error.what
 
 
 @pytest.mark.engine
 def test_ten_kills_of_the_cli_leave_no_process_and_no_lock(driven: Driven) -> None:
-    stacks = driven.driver()
-    _, candidate = driven.candidate("burst-aws", 3)
+    """Two at a time, as two stacks are worked on."""
     assert not processes_of(driven.bench.folder)
-    for _ in range(ROUNDS):
-        error = kill_when_everybody_is_there(driven, lambda: stacks.preview("burst-aws", candidate))
-        assert error is not None
-        assert "signal 9" in error.what
+    for _ in range(KILLS // len(STACKS)):
+        with ThreadPoolExecutor(len(STACKS)) as pool:
+            list(pool.map(lambda stack: kill_in_the_middle(driven, stack), STACKS))
     wait_until(lambda: not processes_of(driven.bench.folder), seconds=2.0)
-    assert driven.locks("burst-aws") == []
-    assert driven.desired("burst-aws") == 0
+    for stack in STACKS:
+        assert driven.locks(stack) == []
+        assert driven.desired(stack) == 0

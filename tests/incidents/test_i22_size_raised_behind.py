@@ -11,14 +11,18 @@ from datetime import timedelta
 
 import pytest
 
-from agent.core.config_change import config_changes
-from agent.core.decision import Action
+from agent.core.config_change import ConfigChange, config_changes
+from agent.core.decision import Action, PoolChange
 from agent.core.guard import Accepted, Preview, PreviewStep, Refused, guard
 from contract.pool_resources import ACK_POOL
+from contract.units import Nodes
 from tests.builders import a_node, a_pool, a_snapshot, decided, tasks
+from tests.incidents.engine_bench import POOL, Driven
 from tests.incidents.stage import StageHand
 from tests.sim.builders import a_job
 
+STACK = "burst-aws"
+PRIME = POOL[STACK]
 FILL = a_job("fill", gpus=16, duration_s=9e5)
 
 
@@ -32,6 +36,43 @@ def test_nine_nodes_stay_though_the_file_says_two(hand: StageHand, waiting: int)
     stage.run_for(timedelta(minutes=25))
     assert len(stage.standing()) == 9
     assert stage.world.results().jobs_lost == 0
+
+
+@pytest.fixture
+def raised(driven: Driven) -> Driven:
+    """The file and the state say 0; somebody set the cloud's own group to 9."""
+    driven.bench.twin.world.groups.set_desired(driven.group(STACK).group_id, 9)
+    return driven
+
+
+@pytest.mark.engine
+def test_a_refresh_makes_the_raised_size_everybodys_business_and_pushes_nothing(raised: Driven) -> None:
+    assert raised.bench.pulumi("refresh", "--stack", STACK, "--yes").code == 0
+    stacks = raised.driver()
+    assert stacks.bindings(STACK)[PRIME].applied == 9, "the file says 0: not settled, no policy touches the pool"
+
+    foreseen = stacks.preview(STACK, raised.candidate(STACK, 3)[1])
+
+    [step] = [step for step in foreseen.steps if step.op == "update" and step.name == PRIME]
+    assert step.sizes == (9, 3)
+    growth = PoolChange(pool=PRIME, stack=STACK, before=Nodes(0), after=Nodes(3))
+    assert isinstance(guard(ConfigChange(stack=STACK, changes=(growth,)), foreseen), Refused), "9 => 3 is no growth"
+    assert raised.desired(STACK) == 9
+
+
+@pytest.mark.engine
+@pytest.mark.xfail(reason="open: sim/cloud/groups.update sends the size along; the real providers send what changed")
+def test_a_change_of_tags_leaves_the_raised_size_alone(raised: Driven) -> None:
+    """hashicorp/terraform-provider-aws, eks/node_group.go: ScalingConfig is sent only if scaling_config changed."""
+    file = raised.bench.stacks / f"Pulumi.{STACK}.yaml"
+    before = file.read_text(encoding="utf-8")
+    file.write_text(before.replace("department: platform", "department: research"), encoding="utf-8")
+    tagged = raised.bench.up(STACK)
+    left = raised.desired(STACK)
+    file.write_text(before, encoding="utf-8")
+    assert raised.bench.up(STACK).code == 0, "the tags are as they were"
+    assert tagged.code == 0, tagged.output
+    assert left == 9
 
 
 def test_idle_nodes_past_the_file_are_not_asked_of_a_size_that_never_held_them() -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.catalog import Provider
@@ -46,6 +46,7 @@ def test_where_one_part_ends_and_the_next_begins_tells_names_apart(cloud: Provid
     assert pool_name(cloud, "burst-a", "b") != pool_name(cloud, "burst", "a-b")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CLOUDS), parts, parts)
 def test_every_name_is_legal_and_the_same_on_every_machine(cloud: Provider, stack: str, pool: str) -> None:
     name = pool_name(cloud, stack, pool)
@@ -53,6 +54,7 @@ def test_every_name_is_legal_and_the_same_on_every_machine(cloud: Provider, stac
     assert name == pool_name(cloud, stack, pool)
 
 
+@settings(deadline=None)
 @given(st.sampled_from(CLOUDS), st.sets(st.tuples(parts, parts), min_size=2, max_size=20))
 def test_no_two_pools_share_a_name(cloud: Provider, pairs: set[tuple[str, str]]) -> None:
     assert len({pool_name(cloud, stack, pool) for stack, pool in pairs}) == len(pairs)

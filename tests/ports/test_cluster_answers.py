@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -125,6 +125,7 @@ json_values = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(body=json_values)
 def test_no_answer_raises_anything_but_our_errors(server: WireServer, body: object) -> None:
     server.app = Response(json.dumps(body).encode())

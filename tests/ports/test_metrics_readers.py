@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from urllib.parse import parse_qsl
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -120,8 +120,8 @@ def test_a_recorded_answer_without_a_share_is_unknown_and_says_why(ask: Ask, nam
 def test_every_recorded_answer_has_its_verdict_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     # Degrees are numbers from 0 to 100 too: only the query can tell them from shares.
-    others = {"aicr_eks_h100_gpu_temperature_dcgm_fi_dev_gpu_temp.json"}
-    assert {path.name for path in RECORDED.glob("*.json") if path.name not in text} == others
+    shares = [path.name for path in RECORDED.glob("*.json") if "temperature" not in path.name]
+    assert [name for name in shares if name not in text] == []
 
 
 def test_one_number_among_mostly_nan_is_no_mean(ask: Ask) -> None:
@@ -357,6 +357,7 @@ def readers(server: WireServer) -> dict[str, MetricsReader]:
     return {"real": PrometheusUse(PrometheusEndpoint(url=server.url, query="q")), "fake": fake}
 
 
+@settings(deadline=None)
 @given(body=bodies)
 def test_no_answer_ever_raises_or_gives_a_share_that_is_none(
     server: WireServer, readers: dict[str, MetricsReader], body: object
@@ -372,6 +373,7 @@ def test_no_answer_ever_raises_or_gives_a_share_that_is_none(
             assert reading.use.why
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=40))
 def test_the_mean_lies_between_the_idlest_and_the_busiest_card(
     server: WireServer, readers: dict[str, MetricsReader], values: list[float]

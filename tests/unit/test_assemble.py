@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.policy import UseSignal
@@ -317,6 +317,7 @@ maybe_pool = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(
     use=st.one_of(unknowns, st.floats(0, 100)),
     series=st.integers(0, 30),

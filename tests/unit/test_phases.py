@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.memory import Memory, observe
@@ -86,6 +86,7 @@ pictures = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(pictures)
 def test_told_events_add_up_to_what_was_last_seen(course: list[dict[int, NodePhase] | None]) -> None:
     """Replaying the events over any course of pictures, blind ones among them, gives the last known state."""

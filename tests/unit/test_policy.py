@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.policy import Policy, UseSignal, parse_policy
@@ -161,6 +161,7 @@ def test_a_document_of_another_shape_is_refused(document: object) -> None:
         parse_policy(document, Findings("policy.yaml"))
 
 
+@settings(deadline=None)
 @given(out=st.integers(0, 100), back=st.integers(0, 100), least=st.integers(1, 30), most=st.integers(1, 30))
 def test_no_policy_that_is_let_through_can_do_both_or_never_act(out: int, back: int, least: int, most: int) -> None:
     document = deepcopy(GOOD)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import cache
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.costing import change_cost
@@ -133,6 +133,7 @@ def test_machines_that_come_while_an_order_is_taken_back_are_kept() -> None:
     assert kept(recheck(a_taken_back_order(), quiet(*newcomers, configured=5))).after == 2
 
 
+@settings(deadline=None)
 @given(busy=st.sets(st.integers(0, 5)), gone=st.sets(st.integers(0, 5)), extra=st.integers(0, 3))
 def test_no_second_look_ever_lets_more_nodes_go(busy: set[int], gone: set[int], extra: int) -> None:
     shrink = a_shrink(6)

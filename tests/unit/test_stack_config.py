@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from contract.catalog import Catalog, Provider, read_catalog
@@ -112,6 +112,7 @@ def test_an_account_that_yaml_took_for_a_number_is_refused_in_the_file_itself() 
         parse_stack_config(document["config"], findings, CATALOG)
 
 
+@settings(deadline=None)
 @given(st.from_regex(r"[0-9]{12}", fullmatch=True).filter(str.isascii))
 def test_any_twelve_digits_come_through_as_they_are(account: str) -> None:
     values = config_of("foundation")
@@ -167,6 +168,7 @@ def test_a_size_is_a_whole_number_from_zero_to_the_quota(size: object) -> None:
     assert where == f"config.{DESIRED}.eks-a100-od"
 
 
+@settings(deadline=None)
 @given(st.sampled_from([row.pool for row in CATALOG.cloud_pools(Provider.AWS)]), st.integers(-3, 40))
 def test_exactly_the_sizes_within_quota_pass(pool: str, size: int) -> None:
     values = config_of("burst-aws")

@@ -1,0 +1,1 @@
+"""The whole tick on the world with a hostile Pulumi, cloud and cluster in between; many seeds."""
