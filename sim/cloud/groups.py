@@ -6,7 +6,7 @@ sim.world.scaling_groups.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contract.catalog import Provider
 from contract.labels import TaintEffect
@@ -46,10 +46,17 @@ def create(groups: ScalingGroups, store: Store, resource: Resource) -> None:
 
 
 def update(groups: ScalingGroups, store: Store, resource: Resource, inputs: Properties) -> None:
-    """Put the new description in place."""
+    """Put the new description in place.
+
+    The size travels only when it changed, as the real providers send it (HasChange of desired_size and
+    scaling_config): a change of labels must not push an old size back over what somebody scaled.
+    """
     kind = GROUP_KINDS[resource.kind]
     wanted = Resource(kind=resource.kind, id=resource.id, region=resource.region, inputs=inputs, outputs={})
-    group = groups.update(_group_id(resource.id), _spec(kind, store, wanted))
+    spec = _spec(kind, store, wanted)
+    if spec.desired == _spec(kind, store, resource).desired:
+        spec = replace(spec, desired=groups.group(_group_id(resource.id)).desired)
+    group = groups.update(_group_id(resource.id), spec)
     resource.inputs = inputs
     resource.outputs = _outputs(kind, group, resource)
 

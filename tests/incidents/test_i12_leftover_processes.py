@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def a_runner(folder: Path, script: str, *, limit_s: float = 20.0) -> SessionRunn
 
 
 # A plugin as the engine starts it: a process group of its own, deaf to a polite end, our pipe in its hand.
-_DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); signal.signal(2, signal.SIG_IGN); time.sleep(60)"
+PLUGIN_S = 20
+_DEAF = f"import signal, time; [signal.signal(n, signal.SIG_IGN) for n in (2, 15)]; time.sleep({PLUGIN_S})"
 PLUGIN = f"subprocess.Popen([sys.executable, '-c', '{_DEAF}'], process_group=0)"
 ENDS: dict[str, tuple[str, type[Exception] | None]] = {
     "in order": ("sys.exit(0)", None),
@@ -43,19 +45,23 @@ ENDS: dict[str, tuple[str, type[Exception] | None]] = {
 @pytest.mark.parametrize("end", ENDS)
 def test_a_plugin_never_outlives_the_run_that_started_it(tmp_path: Path, end: str) -> None:
     script, error = ENDS[end]
-    runner = a_runner(tmp_path, f"{PLUGIN}\n{script}", limit_s=0.5 if "limit" in end else 20.0)
+    runner = a_runner(tmp_path, f"{PLUGIN}\n{script}", limit_s=0.5 if "limit" in end else 60.0)
+    started = time.monotonic()
     if error is None:
         runner.run(["up"], tmp_path)
     else:
         with pytest.raises(error):
             runner.run(["up"], tmp_path)
     wait_until(lambda: not processes_of(tmp_path), seconds=2.0)
+    assert time.monotonic() - started < PLUGIN_S, "ended, and not waited for"
 
 
 def test_a_run_is_over_when_the_cli_is_though_a_plugin_holds_its_output_open(tmp_path: Path) -> None:
     """Else a dead CLI would be waited for until its limit of half an hour."""
+    started = time.monotonic()
     done = a_runner(tmp_path, f"print('first', flush=True)\n{PLUGIN}\nprint('last', flush=True)").run(["up"], tmp_path)
     assert done.stdout.splitlines() == ["first", "last"]
+    assert time.monotonic() - started < PLUGIN_S
 
 
 def test_a_cli_that_dies_while_it_is_run_by_many_threads_takes_only_its_own(tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ def test_a_refresh_makes_the_raised_size_everybodys_business_and_pushes_nothing(
 
 
 @pytest.mark.engine
-@pytest.mark.xfail(reason="open: sim/cloud/groups.update sends the size along; the real providers send what changed")
 def test_a_change_of_tags_leaves_the_raised_size_alone(raised: Driven) -> None:
     """hashicorp/terraform-provider-aws, eks/node_group.go: ScalingConfig is sent only if scaling_config changed."""
     file = raised.bench.stacks / f"Pulumi.{STACK}.yaml"

@@ -331,6 +331,21 @@ def test_the_least_memory_of_a_card_is_read_from_the_affinity(server: WireServer
     assert one_pod(server, a_pod(**spec)).gpu_memory == GiB(gib)
 
 
+@pytest.mark.parametrize(
+    ("spec", "wants"),
+    [
+        ({}, ()),
+        ({"nodeSelector": {labels.GPU_MODEL: "H100", "disk": "ssd"}}, ((labels.GPU_MODEL, ("H100",)),)),
+        (affinity([(labels.GPU_MODEL, "In", ["H100", "H200"])]), ((labels.GPU_MODEL, ("H100", "H200")),)),
+        (affinity([(labels.GPU_MODEL, "NotIn", ["T4"])]), ()),
+        (affinity([(labels.GPU_MODEL, "In", ["H100"])], [(labels.GPU_MODEL, "In", ["A100"])]), ()),
+        (affinity([("topology.kubernetes.io/zone", "In", ["a"])]), ()),
+    ],
+)
+def test_the_labels_of_ours_that_a_pod_insists_on_are_kept(server: WireServer, spec: Json, wants: object) -> None:
+    assert one_pod(server, a_pod(**spec)).wants == wants
+
+
 # ---- pages ----
 
 
