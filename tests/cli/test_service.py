@@ -145,6 +145,16 @@ def test_a_damaged_policy_or_catalogue_stops_every_command(site: Site, file: str
         assert file in answer.err
 
 
+@pytest.mark.parametrize("limit", ["5000 EUR", "1 CNY"], ids=["no rate for it", "below the cheapest node"])
+def test_a_cost_limit_under_which_nothing_could_be_bought_is_refused(site: Site, limit: str) -> None:
+    policy = site.folder / "stacks" / "policy.yaml"
+    policy.write_text(policy.read_text().replace("max_cost_per_hour: 12000 CNY", f"max_cost_per_hour: {limit}"))
+    answer = site.run("tick")
+    assert answer.code == ExitCode.BAD_CALL
+    assert "policy.yaml" in answer.err
+    assert "max_cost_per_hour" in answer.err
+
+
 # ---- doctor ----
 
 

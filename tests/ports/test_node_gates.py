@@ -28,7 +28,9 @@ BUSY, IDLE = "idc-a100-01", "idc-a100-02"
 class Rig(Protocol):
     """Two nodes: one holds 5 GPUs, one is idle."""
 
-    gate: NodeGate
+    @property
+    def gate(self) -> NodeGate:
+        """The gate under test."""
 
     def is_cordoned(self, node: str) -> bool:
         """As the cluster itself has it."""

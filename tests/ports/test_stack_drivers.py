@@ -122,6 +122,8 @@ def test_a_preview_is_one_update_that_the_guard_accepts_and_touches_nothing(rig:
     assert rig.driver.read_file(rig.stack) == text
 
 
+# The other cloud goes up and down through the same driver in tests/incidents/test_i14_selected_stack.py.
+@pytest.mark.parametrize("rig", ["fake", pytest.param("burst-aws", marks=engine)], indirect=True)
 def test_a_size_goes_up_and_down_again_and_the_bindings_follow(rig: Rig) -> None:
     first = rig.driver.bindings(rig.stack)[rig.pool]
     assert (first.pool, first.applied) == (rig.pool, 0)
@@ -300,10 +302,8 @@ def test_at_its_limit_a_command_is_ended_with_all_its_processes(driven: Driven) 
 
 
 @engine
-@pytest.mark.parametrize(
-    ("stack", "code"), [("burst-aws", "InsufficientInstanceCapacity"), ("burst-alicloud", "OperationDenied.NoStock")]
-)
-def test_a_growth_that_the_cloud_refuses_says_its_code_and_which_pool(driven: Driven, stack: str, code: str) -> None:
+def test_a_growth_that_the_cloud_refuses_says_its_code_and_which_pool(driven: Driven) -> None:
+    stack, code = "burst-aws", "InsufficientInstanceCapacity"
     rig = EngineRig(driven, stack)
     faults = driven.bench.twin.world.ground.faults
     fault = Fault(name="sold out", kind=FaultKind.STOCK_OUT, target=Target(pool=rig.pool), moment=Moment.ORDER)
