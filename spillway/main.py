@@ -27,6 +27,8 @@ Exit codes: 0 ok, 1 error, 2 bad config or call, 3 auth, 4 resource, 5 policy, 6
 23 approval needed, 24 frozen, 255 internal.
 """
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     help=_HELP, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=True
 )
@@ -54,7 +56,8 @@ def _run(arguments: list[str]) -> int:
     output = wanted_format(arguments)
     try:
         code = app(args=arguments, prog_name="spillway", standalone_mode=False)
-        return code if isinstance(code, int) else ExitCode.OK
+        # Typer turns Ctrl-C into the shell's 130; our table has a number of its own for it.
+        return ExitCode.CANCELLED if code == _INTERRUPTED else code if isinstance(code, int) else ExitCode.OK
     except (typer.Abort, KeyboardInterrupt):
         return ExitCode.CANCELLED
     except typer.TyperException as error:
