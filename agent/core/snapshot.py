@@ -7,11 +7,12 @@ Four truths keep four names here: *configured* (stack file), *applied* (Pulumi's
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from contract.catalog import Catalog, PoolRow
-from contract.units import GiB, Gpus, Nodes, Percent
+from contract.units import GiB, Gpus, Money, Nodes, Percent
+from contract.work import DataClass, Tier, WorkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class NodeView:
     """One node or cloud instance. `gpus` are allocatable now: 0 until the driver is up (R7.2).
 
     `instance_id` is the cloud's id; `since` is when the cloud launched it or, failing that, when the
-    node joined.
+    node joined. `reclaim_at`: its cloud gave notice that it takes the node back then (spot).
     """
 
     name: str
@@ -50,6 +51,7 @@ class NodeView:
     gpus: Gpus
     gpus_used: Gpus
     instance_id: str
+    reclaim_at: datetime | None = None
 
     @property
     def has_joined(self) -> bool:
@@ -122,7 +124,8 @@ class PoolState:
 class QueuedTask:
     """One task waiting for GPUs: `gpus` in all, in `pods` of at most `gpus_per_pod`, whole or not at all.
 
-    `wants` are node labels that it asks for, each with the values that will do.
+    `wants` are node labels that it asks for, each with the values that will do. `runtime` is how long
+    it will run once started, estimated; None when nobody can tell. `deadline`: when it must have ended.
     """
 
     task: str
@@ -134,21 +137,81 @@ class QueuedTask:
     queued_since: datetime
     pods: int
     wants: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    tier: Tier = Tier.PRODUCTION
+    kind: WorkKind = WorkKind.OTHER
+    data: DataClass = DataClass.OPEN
+    needs_low_latency: bool = False
+    runtime: timedelta | None = None
+    deadline: datetime | None = None
+    user: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningTask:
+    """A task that holds GPUs of the owned cluster. `nodes`: where, and how many on each.
+
+    `ends_at` is estimated; None when nobody can tell.
+    """
+
+    task: str
+    nodes: tuple[tuple[str, Gpus], ...]
+    started_at: datetime
+    ends_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalNode:
+    """A ready node of the owned cluster: allocatable GPUs and how many of them are free."""
+
+    name: str
+    gpus: Gpus
+    free: Gpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalState:
-    """The owned cluster: allocatable GPUs and those that pods hold."""
+    """The owned cluster: allocatable GPUs and those that pods hold; its nodes and what runs on them, if known."""
 
     gpus: Gpus
     gpus_used: Gpus
+    nodes: tuple[LocalNode, ...] = ()
+    running: tuple[RunningTask, ...] = ()
+
+
+class OrderKind(StrEnum):
+    """What a person may order by hand (R4.5)."""
+
+    EMERGENCY = "emergency"
+    SHRINK = "shrink"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A person's order: who, why, from when, until when. It expires by itself.
+
+    EMERGENCY: `nodes` more than stood when it was given (`base`), at once. SHRINK: rent at most `nodes`.
+    """
+
+    number: int
+    kind: OrderKind
+    nodes: Nodes
+    base: Nodes
+    who: str
+    why: str
+    since: datetime
+    until: datetime
+
+    def is_active(self, now: datetime) -> bool:
+        """Whether it holds now."""
+        return self.since <= now < self.until
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """What the agent knew at `taken_at`. Its `catalog` gives prices, quotas and shapes (I33).
 
-    `blind_stacks` could not be read: their pools are missing from `pools`.
+    `blind_stacks` could not be read: their pools are missing from `pools`. `budget_left` is what may
+    still be committed this month, running commitments taken off; None where no budget is set.
     """
 
     taken_at: datetime
@@ -159,6 +222,8 @@ class Snapshot:
     pools: tuple[PoolState, ...]
     notes: tuple[str, ...] = ()
     blind_stacks: tuple[str, ...] = ()
+    orders: tuple[Order, ...] = ()
+    budget_left: Money | Unknown | None = None
 
     def row(self, pool: PoolState) -> PoolRow:
         """The catalogue row of a pool."""

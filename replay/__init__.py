@@ -1,0 +1,1 @@
+"""The shipped decision on recorded work: loaders, event engine, baselines, optimum, report, sweep."""
