@@ -47,12 +47,14 @@ class Trace:
     """Jobs by arrival, ties in file order; the first arrives at 0 s, which is `starts_at`.
 
     `bad_rows` are those that were left out because the caller said so; without leave a loader raises.
+    `left_out` counts sound rows that are no jobs on GPUs, such as services without any.
     """
 
     name: str
     jobs: tuple[Job, ...]
     starts_at: datetime = NO_DATE
     bad_rows: tuple[Problem, ...] = ()
+    left_out: int = 0
 
     @property
     def gpu_hours(self) -> float:
