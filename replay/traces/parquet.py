@@ -2,7 +2,7 @@
 
 The only user of pyarrow, which is an extra: it is loaded here and only when a Parquet file comes.
 Times with a zone become UTC texts with their offset; times without one stay without, and are refused
-like those of a CSV file. Row 1 is the header that Parquet does not have, so the first job is row 2.
+like those of a CSV file. The first job is row 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from replay.traces.source import Cells
 
 
 def text_rows(path: Path, findings: RowFindings) -> Iterator[tuple[int, Cells]]:
-    """The names of the columns as row 1, then the rows, as if the table were a CSV file."""
+    """The names of the columns as row 0, then the rows, as if the table were a CSV file."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -28,7 +28,7 @@ def text_rows(path: Path, findings: RowFindings) -> Iterator[tuple[int, Cells]]:
             rows = list(chain.from_iterable(_batch_rows(batch) for batch in stored.iter_batches()))
     except (ArrowException, OSError) as error:
         findings.refuse(f"the Parquet data is damaged: {error}", "write or fetch the file again")
-    return enumerate(chain([names], rows), start=1)
+    return enumerate(chain([names], rows))
 
 
 def _batch_rows(batch: object) -> Iterator[Cells]:

@@ -13,7 +13,20 @@ from types import MappingProxyType
 
 from contract.problems import Problem
 from replay.trace import NO_DATE, Job, Trace
-from replay.traces import generic, microsoft_itp, parquet, philly
+from replay.traces import (
+    acme,
+    alibaba_dlrm,
+    alibaba_lora,
+    chronus,
+    generic,
+    microsoft_itp,
+    muri,
+    openb,
+    parquet,
+    philly,
+    shockwave,
+    tiresias,
+)
 from replay.traces.findings import RowFindings
 from replay.traces.reader import Reader, TraceFormat
 from replay.traces.source import PARQUET_MAGIC, Cells, head, text_rows
@@ -26,6 +39,14 @@ READERS: Mapping[TraceFormat, Reader] = MappingProxyType(
             generic,
             microsoft_itp,
             philly,
+            chronus,
+            acme,
+            openb,
+            alibaba_dlrm,
+            alibaba_lora,
+            muri,
+            shockwave,
+            tiresias,
         )
     }
 )
@@ -67,7 +88,9 @@ def _reader(header: Cells, wanted: TraceFormat | None, findings: RowFindings) ->
     """The format asked for, or the one whose columns these are; refuses a header that does not fit."""
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
-        findings.refuse(f"columns come twice: {', '.join(map(repr, twice))}", "delete or rename one of them", row=1)
+        findings.refuse(
+            f"columns come twice: {', '.join(map(repr, twice))}", "delete or rename one of them", where="the header"
+        )
     reader = READERS[wanted] if wanted else min(READERS.values(), key=lambda each: _distance(each, header))
     missing, unknown = reader.missing(header), reader.unknown(header)
     if len(missing) == len(reader.required):
@@ -86,10 +109,12 @@ def _refuse_strange(header: Cells, wanted: TraceFormat | None, findings: RowFind
     shown = ", ".join(header)
     shown = shown if len(shown) <= 120 else shown[:117] + "..."
     if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        findings.refuse(f"the header is one column: {shown!r}", "separate the columns by commas", row=1)
+        findings.refuse(f"the header is one column: {shown!r}", "separate the columns by commas", where="the header")
     known = wanted or "any known format (" + ", ".join(READERS) + ")"
     fix = "rename the columns to those of the generic format: " + ", ".join(generic.READER.required)
-    findings.refuse(f"the columns are not those of {known}: {shown!r}", fix + "; docs/traces.md lists all", row=1)
+    findings.refuse(
+        f"the columns are not those of {known}: {shown!r}", fix + "; docs/traces.md lists all", where="the header"
+    )
 
 
 def _refuse_columns(reader: Reader, missing: Cells, unknown: Cells, findings: RowFindings) -> None:
@@ -100,7 +125,7 @@ def _refuse_columns(reader: Reader, missing: Cells, unknown: Cells, findings: Ro
     if unknown:
         parts.append(f"columns are unknown: {', '.join(unknown)}")
         fixes.append("; ".join(_hint(column, reader) for column in unknown))
-    findings.refuse(f"read as {reader.format}, " + "; ".join(parts), "; ".join(fixes), where="the header", row=1)
+    findings.refuse(f"read as {reader.format}, " + "; ".join(parts), "; ".join(fixes), where="the header")
 
 
 def _hint(column: str, reader: Reader) -> str:

@@ -50,9 +50,9 @@ class Table:
     def __contains__(self, column: str) -> bool:
         return column in self._at
 
-    def leave_out(self) -> None:
-        """The row is sound but no job on GPUs."""
-        self.left_out += 1
+    def leave_out(self, line: int) -> None:
+        """A row that is no job on GPUs; one that is bad besides counts as bad."""
+        self.left_out += line not in self.findings.bad_lines
 
     def bad(self, column: str, message: str, fix: str) -> None:
         """The row at hand cannot be used."""
@@ -150,7 +150,8 @@ class Table:
         text = self.text(column)
         when = _iso(text)
         if when is None:
-            self.bad(column, f"{_quoted(text)} is no time", "write it such as 2017-09-04 10:30:41")
+            message = f"{_quoted(text)} is no time" if text else "is empty"
+            self.bad(column, message, "write it such as 2017-09-04 10:30:41")
             return math.nan
         return self._since_origin(when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC))
 
