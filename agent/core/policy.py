@@ -1,191 +1,103 @@
-"""The typed policy file: thresholds of R4, sampling, cool-downs, limits. Contradictions are refused.
+"""The typed policy file as a whole; what contradicts itself is refused.
 
-Holds settings only; what they mean is in the policies and in arbitrate.
+One file a section stands in agent/core/rules/: a settings class, its keys, its sentences. A new one is
+a line in SECTIONS and a field here. What settings mean is in the policies and in arbitrate.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from enum import StrEnum
+from typing import Any
 
-from agent.core.memory import KEEP
+from agent.core.rules import calendar, cool_down, idle_reclaim, limits, prewarm, queue_pressure, sampling, warm_pool
+from agent.core.rules.calendar import Calendar
+from agent.core.rules.contradictions import contradictions
+from agent.core.rules.cool_down import CoolDown
+from agent.core.rules.idle_reclaim import IdleReclaim
+from agent.core.rules.keys import Schema, Section
+from agent.core.rules.limits import Limits
+from agent.core.rules.prewarm import Prewarm
+from agent.core.rules.queue_pressure import QueuePressure
+from agent.core.rules.sampling import Sampling, UseSignal
+from agent.core.rules.warm_pool import WarmPool
 from contract.fields import Fields, Findings
-from contract.units import Money, Nodes, Percent, parse_duration, show_duration
 
-_DEFAULT_VALID = Percent(80.0)
-
-
-class UseSignal(StrEnum):
-    """What "GPU use" means: how busy the cards are, or how many are given out."""
-
-    UTILIZATION = "utilization"
-    ALLOCATION = "allocation"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
-    """How often the agent looks, and how much of a window must be valid to be judged."""
-
-    every: timedelta
-    min_valid: Percent
-    stale_after: timedelta
-    use_signal: UseSignal
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueuePressure:
-    """R4.1: out when local use and queue stay high together."""
-
-    local_use_at_least: Percent
-    hold_for: timedelta
-    queued_tasks_at_least: int
-    min_step: Nodes
-    max_step: Nodes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IdleReclaim:
-    """R4.2: in when local use stays low and a rented node has been idle."""
-
-    local_use_at_most: Percent
-    hold_for: timedelta
-    node_idle_for: timedelta
-    max_step: Nodes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoolDown:
-    """Least time between actions; back-off of a pool after its cloud could not deliver."""
-
-    after_grow: timedelta
-    after_shrink: timedelta
-    back_off: timedelta
-    max_back_off: timedelta
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Caps that no policy may pass."""
-
-    max_cloud_nodes: Nodes
-    max_cost_per_hour: Money
+__all__ = [
+    "Calendar",
+    "CoolDown",
+    "IdleReclaim",
+    "Limits",
+    "Policy",
+    "Prewarm",
+    "QueuePressure",
+    "Sampling",
+    "UseSignal",
+    "WarmPool",
+    "explain_policy",
+    "parse_policy",
+    "policy_schema",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A whole policy file."""
+    """A whole policy file. A section with a default may be absent: it is off then."""
 
     sampling: Sampling
     queue_pressure: QueuePressure
     idle_reclaim: IdleReclaim
     cool_down: CoolDown
     limits: Limits
+    calendar: Calendar = calendar.OFF
+    prewarm: Prewarm = prewarm.OFF
+    warm_pool: WarmPool = warm_pool.OFF
+
+
+# In the order of the file, of its schema and of its explanation.
+SECTIONS: tuple[Section[Any], ...] = (
+    sampling.SECTION,
+    queue_pressure.SECTION,
+    idle_reclaim.SECTION,
+    calendar.SECTION,
+    prewarm.SECTION,
+    warm_pool.SECTION,
+    cool_down.SECTION,
+    limits.SECTION,
+)
 
 
 def parse_policy(value: object, findings: Findings) -> Policy:
     """Check a policy document already read. Raises InvalidInput with all problems."""
     top = Fields(value, findings)
-    policy = Policy(
-        sampling=_sampling(top.fields("sampling")),
-        queue_pressure=_queue_pressure(top.fields("queue_pressure")),
-        idle_reclaim=_idle_reclaim(top.fields("idle_reclaim")),
-        cool_down=_cool_down(top.fields("cool_down")),
-        limits=_limits(top.fields("limits")),
-    )
+    policy = Policy(**{section.name: _read(section, top) for section in SECTIONS})
     top.done()
     findings.raise_if_any()
-    _check_sense(policy, top)
+    for found in contradictions(policy):
+        top.problem(found.key, found.says, found.fix)
     findings.raise_if_any()
     return policy
 
 
-def _check_sense(policy: Policy, top: Fields) -> None:
-    out, back = policy.queue_pressure, policy.idle_reclaim
-    if out.local_use_at_least <= back.local_use_at_most:
-        top.problem(
-            "queue_pressure",
-            f"bursts at {out.local_use_at_least}, yet gives back at {back.local_use_at_most}: it would do both",
-            "keep queue_pressure.local_use_at_least above idle_reclaim.local_use_at_most",
-        )
-    if out.max_step < out.min_step:
-        top.problem("queue_pressure", "max_step_nodes is below min_step_nodes", "swap them")
-    if policy.limits.max_cloud_nodes < out.min_step:
-        top.problem(
-            "limits",
-            "max_cloud_nodes is below one step, so that nothing could ever be bought",
-            "raise it",
-        )
-    for name, span in (("queue_pressure", out.hold_for), ("idle_reclaim", back.hold_for)):
-        if span < 2 * policy.sampling.every:
-            top.problem(name, "'for' holds fewer than two samples: a spike would act", "lengthen it")
-        if span > KEEP:
-            text = f"'for' is longer than the {show_duration(KEEP)} that the agent remembers: it would never act"
-            top.problem(name, text, "shorten it")
-    if policy.sampling.stale_after <= policy.sampling.every:
-        text = "stale_after is not above every: each look would count as a gap, and no node as idle"
-        top.problem("sampling", text, "write at least twice the value of every")
-    if policy.cool_down.max_back_off < policy.cool_down.back_off:
-        top.problem("cool_down", "max_back_off is below back_off", "swap them")
+def explain_policy(policy: Policy) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """What each section means, in sentences; of a section that is off, none."""
+    told = ((section.name, section.sentences(getattr(policy, section.name))) for section in SECTIONS)
+    return tuple((name, said) for name, said in told if said)
 
 
-def _sampling(fields: Fields) -> Sampling:
-    every = fields.take("every", _positive_duration, timedelta(seconds=30))
-    sampling = Sampling(
-        every=every,
-        min_valid=fields.percent("min_valid", _DEFAULT_VALID),
-        stale_after=fields.duration("stale_after", 4 * every),
-        use_signal=fields.choice("use_signal", UseSignal, UseSignal.UTILIZATION),
-    )
-    fields.done()
-    return sampling
+def policy_schema() -> Schema:
+    """The JSON schema of a policy file, for editors: stacks/policy.schema.json."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Spillway policy",
+        "description": "When to rent GPU nodes and when to give them back. Generated: spillway policy schema.",
+        "type": "object",
+        "additionalProperties": False,
+        "required": [section.name for section in SECTIONS if section.off is None],
+        "properties": {section.name: section.schema() for section in SECTIONS},
+    }
 
 
-def _queue_pressure(fields: Fields) -> QueuePressure:
-    settings = QueuePressure(
-        local_use_at_least=fields.percent("local_use_at_least"),
-        hold_for=fields.duration("for"),
-        queued_tasks_at_least=fields.integer("queued_tasks_at_least", at_least=1),
-        min_step=Nodes(fields.integer("min_step_nodes", at_least=1)),
-        max_step=Nodes(fields.integer("max_step_nodes", at_least=1)),
-    )
-    fields.done()
-    return settings
-
-
-def _idle_reclaim(fields: Fields) -> IdleReclaim:
-    settings = IdleReclaim(
-        local_use_at_most=fields.percent("local_use_at_most"),
-        hold_for=fields.duration("for"),
-        node_idle_for=fields.duration("node_idle_for"),
-        max_step=Nodes(fields.integer("max_step_nodes", at_least=1)),
-    )
-    fields.done()
-    return settings
-
-
-def _cool_down(fields: Fields) -> CoolDown:
-    settings = CoolDown(
-        after_grow=fields.duration("after_grow"),
-        after_shrink=fields.duration("after_shrink"),
-        back_off=fields.take("back_off", _positive_duration, timedelta(minutes=3)),
-        max_back_off=fields.take("max_back_off", _positive_duration, timedelta(minutes=30)),
-    )
-    fields.done()
-    return settings
-
-
-def _limits(fields: Fields) -> Limits:
-    limits = Limits(
-        max_cloud_nodes=Nodes(fields.integer("max_cloud_nodes", at_least=0)),
-        max_cost_per_hour=fields.money("max_cost_per_hour"),
-    )
-    fields.done()
-    return limits
-
-
-def _positive_duration(value: object) -> timedelta:
-    duration = parse_duration(value)
-    if duration <= timedelta(0):
-        raise ValueError(f"{value!r} must be above 0")
-    return duration
+def _read(section: Section[Any], top: Fields) -> Any:
+    if section.off is not None and section.name not in top:
+        return section.off
+    return section.read(top.fields(section.name))
