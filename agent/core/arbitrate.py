@@ -1,30 +1,44 @@
 """One written precedence over all proposals, then cool-downs and caps; each leaves a reason.
 
-Precedence: boot_deadline (give back what does not work) > queue_pressure > idle_reclaim > hold.
-Cool-downs bind the two threshold policies, not the give-back of broken nodes. Caps only ever make a
-growth smaller. Nothing here makes a shrink larger or touches a node that its policy did not name.
+Precedence, safest first; the first that wants something and is let through wins, the others are told
+as outranked:
+
+1. safety: boot_deadline gives back what does not work, spot_notice replaces what a cloud takes back;
+   a reading that is unknown has held every policy that needs it before anything comes here
+2. money: forced_shrink, and the caps: quota, the policy's limit of a pool, a person's order to rent
+   less, limits of nodes and cost, step, budget
+3. emergency: a person wants more nodes now
+4. calendar, then prewarm: what is known beforehand
+5. queue_pressure: work that waits
+6. warm_pool: work that may come
+7. idle_reclaim; and if nothing of all this: hold
+
+What is ordered by a person or forced by a cloud waits for no cool-down, and no step cuts the two
+growths among it. Nothing here makes a change larger or touches a node that its policy did not name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
-from agent.core.costing import change_cost, node_cost, rented_cost
-from agent.core.decision import Action, Decision, PoolChange, Proposal, Reason, ReasonCode
+from agent.core.caps import cap_growth
+from agent.core.costing import change_cost
+from agent.core.decision import Action, Decision, Proposal, Reason, ReasonCode
 from agent.core.memory import Memory
-from agent.core.policies import boot_deadline
+from agent.core.policies import boot_deadline, emergency, forced_shrink, spot_notice
 from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
-from contract.units import Money, Nodes, show_duration, zero
+from contract.units import show_duration, zero
 
+_AT_ONCE = frozenset({boot_deadline.NAME, spot_notice.NAME, forced_shrink.NAME, emergency.NAME})
 # Of several reasons to hold, the first of these kinds is the one that people should read.
 _TELLING = (
     ReasonCode.SIGNAL_UNKNOWN,
     ReasonCode.NOTHING_FITS,
     ReasonCode.WINDOW_TOO_SHORT,
     ReasonCode.COVERED_BY_COMING,
+    ReasonCode.KEPT,
 )
 _NOTHING = Reason(code=ReasonCode.NOTHING_TO_DO, text="no policy wants a change")
 
@@ -72,7 +86,7 @@ def _outranked(proposal: Proposal, chosen: Proposal) -> Reason:
 
 
 def _cool_down(proposal: Proposal, now: datetime, policy: Policy, memory: Memory) -> Reason | None:
-    if proposal.policy == boot_deadline.NAME:
+    if proposal.policy in _AT_ONCE:
         return None
     rules = [("growth", memory.last_grow, policy.cool_down.after_grow)]
     if proposal.action is Action.SHRINK:
@@ -90,50 +104,4 @@ def _cool_down(proposal: Proposal, now: datetime, policy: Policy, memory: Memory
 def _cap(proposal: Proposal, snapshot: Snapshot, policy: Policy) -> tuple[Proposal, tuple[Reason, ...]]:
     if proposal.action is not Action.GROW:
         return proposal, ()
-    reasons: list[Reason] = []
-    changes: list[PoolChange] = []
-    nodes = int(snapshot.cloud_nodes())
-    cost = rented_cost(snapshot)
-    for change in proposal.changes:
-        each = node_cost(snapshot.catalog, snapshot.catalog.pools[change.pool])
-        allowed, found = _allowed(change, (nodes, cost, each), snapshot, policy)
-        reasons.extend(found)
-        nodes += allowed
-        cost += each * allowed
-        if allowed:
-            changes.append(replace(change, after=Nodes(change.before + allowed)))
-    return replace(proposal, changes=tuple(changes)), tuple(reasons)
-
-
-def _allowed(
-    change: PoolChange, so_far: tuple[int, Money, Money], snapshot: Snapshot, policy: Policy
-) -> tuple[int, list[Reason]]:
-    """How many of a change's nodes pass quota, node limit and cost limit, and what cut them."""
-    nodes, cost, each = so_far
-    limits = policy.limits
-    row = snapshot.catalog.pools[change.pool]
-    ceiling = snapshot.catalog.in_home_currency(limits.max_cost_per_hour)
-    rules = (
-        (ReasonCode.QUOTA, row.quota - change.before, f"{change.pool} may hold {row.quota} nodes"),
-        (
-            ReasonCode.NODE_LIMIT,
-            limits.max_cloud_nodes - nodes,
-            f"at most {limits.max_cloud_nodes} rented nodes in all",
-        ),
-        (
-            ReasonCode.COST_LIMIT,
-            int((ceiling - cost).amount // each.amount),
-            f"at most {ceiling} an hour in all",
-        ),
-    )
-    allowed, found = change.delta, []
-    for code, room, text in rules:
-        if room < allowed:
-            allowed = max(0, room)
-            found.append(
-                Reason(
-                    code=code,
-                    text=f"{text}: {change.delta} nodes of {change.pool} became {allowed}",
-                )
-            )
-    return allowed, found
+    return cap_growth(proposal, snapshot, policy, has_step=proposal.policy not in _AT_ONCE)

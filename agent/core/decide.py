@@ -12,18 +12,43 @@ from datetime import datetime, timedelta
 from agent.core.arbitrate import arbitrate
 from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.memory import Memory, observe
-from agent.core.policies import boot_deadline, idle_reclaim, queue_pressure
+from agent.core.policies import (
+    boot_deadline,
+    calendar,
+    emergency,
+    forced_shrink,
+    idle_reclaim,
+    prewarm,
+    queue_pressure,
+    spot_notice,
+    warm_pool,
+)
 from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
 
 _UNDELIVERED = (ReasonCode.UNFILLED_ORDER, ReasonCode.OVERDUE_NODE)
-_PRECEDENCE = (boot_deadline.propose, queue_pressure.propose, idle_reclaim.propose)
+# Who comes first; why, is written in arbitrate.py. A new pressure is a line here.
+PRECEDENCE = (
+    boot_deadline.propose,
+    spot_notice.propose,
+    forced_shrink.propose,
+    emergency.propose,
+    calendar.propose,
+    prewarm.propose,
+    queue_pressure.propose,
+    warm_pool.propose,
+    idle_reclaim.propose,
+)
 
 
 def decide(snapshot: Snapshot, policy: Policy, memory: Memory) -> tuple[Decision, Memory]:
-    """Take the snapshot into memory, ask every policy, arbitrate. Same inputs, same outputs."""
+    """Take the snapshot into memory, ask every policy, arbitrate. Same inputs, same outputs.
+
+    What is switched off has no opinion and does not stand among the proposals.
+    """
     memory = observe(memory, snapshot, policy.sampling.stale_after)
-    proposals = tuple(propose(snapshot, policy, memory) for propose in _PRECEDENCE)
+    opinions = (propose(snapshot, policy, memory) for propose in PRECEDENCE)
+    proposals = tuple(opinion for opinion in opinions if opinion.reason.code is not ReasonCode.OFF)
     return arbitrate(proposals, snapshot, policy, memory), memory
 
 
@@ -34,7 +59,12 @@ def remember_attempt(memory: Memory, decision: Decision, policy: Policy) -> Memo
         return memory
     if decision.action is Action.GROW:
         grown = {change.pool: now for change in decision.changes}
-        return replace(memory, last_grow=now, grown_at={**memory.grown_at, **grown})
+        memory = replace(memory, grown_at={**memory.grown_at, **grown})
+    if decision.chosen.policy == spot_notice.NAME:
+        # The size stays what it was: a rain of notices must not keep the queue waiting, nor nodes from going back.
+        return _remember_replaced(memory, decision)
+    if decision.action is Action.GROW:
+        return replace(memory, last_grow=now)
     if decision.chosen.reason.code in _UNDELIVERED:
         # What was ordered is not coming, so that the pause after an order has no ground either.
         pools = [change.pool for change in decision.changes]
@@ -70,7 +100,22 @@ def remember_success(memory: Memory, pools: Iterable[str]) -> Memory:
 
 def forget_attempt(memory: Memory, before: Memory) -> Memory:
     """Nothing of a decision could be carried out: no cool-down begins, so that the next best is tried next."""
-    return replace(memory, last_grow=before.last_grow, last_shrink=before.last_shrink, grown_at=before.grown_at)
+    return replace(
+        memory,
+        last_grow=before.last_grow,
+        last_shrink=before.last_shrink,
+        grown_at=before.grown_at,
+        replaced=before.replaced,
+    )
+
+
+def _remember_replaced(memory: Memory, decision: Decision) -> Memory:
+    """A node is replaced once; when its place is given up it is forgotten."""
+    handled = {instance for change in decision.changes for instance in change.replaces}
+    if decision.action is Action.GROW:
+        pools = {instance: pool for instance, (pool, _) in memory.seen.items() if instance in handled}
+        return replace(memory, replaced={**memory.replaced, **pools})
+    return replace(memory, replaced={key: pool for key, pool in memory.replaced.items() if key not in handled})
 
 
 def _back_off(memory: Memory, pool: str, policy: Policy, now: datetime) -> Memory:

@@ -40,10 +40,16 @@ class ReasonCode(StrEnum):
     COOL_DOWN = "cool_down"
     NODE_LIMIT = "node_limit"
     COST_LIMIT = "cost_limit"
+    POOL_LIMIT = "pool_limit"
+    BUDGET = "budget"
+    ORDER = "order"
+    RECLAIMED = "reclaimed"
+    KEPT = "kept"
     DEARER = "dearer"
     TOO_SMALL = "too_small"
     OUTRANKED = "outranked"
     NOTHING_TO_DO = "nothing_to_do"
+    OFF = "off"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +72,17 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolChange:
-    """A new configured size of one pool. `victims` are the instance ids that shall go, all of them."""
+    """A new configured size of one pool. `victims` are the instance ids that shall go, all of them.
+
+    `replaces`: the nodes under notice whose replacements a growth brings, or whose places a shrink ends.
+    """
 
     pool: str
     stack: str
     before: Nodes
     after: Nodes
     victims: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
 
     @property
     def delta(self) -> int:

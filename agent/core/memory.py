@@ -33,6 +33,7 @@ class Memory:
     By instance: idle_since, seen, ready_at (first usable GPUs), silent_since (usable before, not now).
     By pool: short_since (fewer machines than configured), grown_at, back_off_until and failures (the
     cloud could not deliver), refused_until and refusals (a change could not be carried out).
+    `replaced`: instances under notice whose replacement was ordered, with their pools.
     `watched_since`: without a gap. `busy_until`: the agent itself was acting, which is no gap.
     """
 
@@ -49,6 +50,7 @@ class Memory:
     failures: Mapping[str, int] = field(default_factory=dict)
     refused_until: Mapping[str, datetime] = field(default_factory=dict)
     refusals: Mapping[str, int] = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
     last_grow: datetime | None = None
     last_shrink: datetime | None = None
 
@@ -104,6 +106,7 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
         seen=_seen(memory.seen, snapshot),
         ready_at=ready_at,
         failures=_failures(memory, snapshot),
+        replaced=_replaced(memory.replaced, snapshot) if memory.replaced else memory.replaced,
     )
 
 
@@ -200,3 +203,12 @@ def _failures(memory: Memory, snapshot: Snapshot) -> dict[str, int]:
         if node.phase is NodePhase.GPU_READY and node.since >= memory.grown_at.get(pool.pool, node.since)
     }
     return {pool: count for pool, count in memory.failures.items() if pool not in delivered}
+
+
+def _replaced(before: Mapping[str, str], snapshot: Snapshot) -> dict[str, str]:
+    """Those that still stand, or whose place is still empty: once the cloud filled it there is nothing to do."""
+    open_places = {
+        pool.pool for pool in snapshot.pools if isinstance(pool.observed, Unknown) or pool.standing < pool.configured
+    }
+    present = {node.instance_id for pool in snapshot.pools for node in pool.nodes()}
+    return {instance: pool for instance, pool in before.items() if instance in present or pool in open_places}

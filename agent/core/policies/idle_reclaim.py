@@ -1,12 +1,19 @@
-"""R4.2: the owned cluster has been quiet for a while and rented nodes are idle: give them back, oldest first."""
+"""R4.2, R4.6: the owned cluster has been quiet for a while and rented nodes are idle: give them back.
+
+Reserved ones last, then the oldest first. What a window, the warm pool or an order keeps stays, and a
+node that is paid for anyway, or that it would be dearer to boot again, stays a while longer.
+"""
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode
 from agent.core.drain import shrink_by
 from agent.core.memory import Memory
+from agent.core.policies.floors import all_floors, by_return, spare
 from agent.core.policy import Policy
-from agent.core.snapshot import NodeView, Snapshot, Unknown
+from agent.core.snapshot import NodeView, PoolState, Snapshot, Unknown
 from agent.core.use_window import UseRule, judge
 from contract.units import show_duration
 
@@ -27,13 +34,19 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     evidence = (verdict.evidence, _idle_evidence(idle, snapshot, policy))
     if verdict.hold:
         return Proposal(policy=NAME, action=Action.HOLD, reason=verdict.hold, evidence=evidence)
-    if not idle:
-        text = f"no rented node has been idle for {show_duration(settings.node_idle_for)}"
-        reason = Reason(code=ReasonCode.NO_IDLE_NODE, text=text)
-        return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
-    going = idle[: settings.max_step]
     span = show_duration(settings.node_idle_for)
+    if not idle:
+        reason = Reason(code=ReasonCode.NO_IDLE_NODE, text=f"no rented node has been idle for {span}")
+        return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
+    free, keepers = spare(idle, all_floors(snapshot, policy))
+    if not free:
+        text = f"rented nodes idle for {span} or more: {len(idle)}; they stay for {', '.join(keepers)}"
+        reason = Reason(code=ReasonCode.KEPT, text=text)
+        return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
+    going = free[: settings.max_step]
     text = f"rented nodes idle for {span} or more: {len(idle)}; the oldest {len(going)} go back"
+    if keepers:
+        text += f", {len(idle) - len(free)} stay for {', '.join(keepers)}"
     return Proposal(
         policy=NAME,
         action=Action.SHRINK,
@@ -44,18 +57,25 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
 
 
 def _idle_nodes(snapshot: Snapshot, policy: Policy, memory: Memory) -> tuple[NodeView, ...]:
-    """Idle long enough, oldest first; ties by id so that the order never wavers."""
+    """Idle and old enough, in the order in which they go back."""
     now = snapshot.taken_at
-    idle = [
+    idle = (
         node
         for state in snapshot.pools
         if state.is_settled and memory.refused_until.get(state.pool, now) <= now
         for node in state.nodes()
         if node.is_empty
         and (since := memory.idle_since.get(node.instance_id)) is not None
-        and now - since >= policy.idle_reclaim.node_idle_for
-    ]
-    return tuple(sorted(idle, key=lambda node: (node.since, node.instance_id)))
+        and now - since >= _least_idle(state, snapshot, policy)
+        and now - node.since >= policy.idle_reclaim.keep_at_least
+    )
+    return by_return(snapshot, idle)
+
+
+def _least_idle(state: PoolState, snapshot: Snapshot, policy: Policy) -> timedelta:
+    """A boot is paid too: who lets a node idle for as long as one takes never pays more than twice the best."""
+    least = policy.idle_reclaim.node_idle_for
+    return max(least, snapshot.row(state).boot.slowest) if policy.idle_reclaim.weigh_boot else least
 
 
 def _idle_evidence(idle: tuple[NodeView, ...], snapshot: Snapshot, policy: Policy) -> Evidence:
