@@ -93,5 +93,5 @@ def _steps(table: Table, column: str) -> Iterator[tuple[float, int]]:
         before = max(before, at_s)
         is_over = table.text(column) == END
         yield at_s, 0 if is_over else table.count(column, at_least=0, unit="machines")
-    if column == COLUMNS[0] and not is_over:
+    if column == COLUMNS[0] and table.line and not is_over:
         table.bad(column, "the last row is not END, so the file is torn", "fetch the file again")

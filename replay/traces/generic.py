@@ -41,7 +41,8 @@ def jobs(table: Table) -> Rows:
 
 def _clock(table: Table) -> Callable[[str], float] | None:
     """Seconds or moments; not known while the arrival at hand is neither."""
-    if plain_number(table.text("arrival")) is not None:
+    number = plain_number(table.text("arrival"))
+    if number is not None and math.isfinite(number):
         return table.seconds
     return table.moment if table.is_time("arrival") else None
 

@@ -1,0 +1,1 @@
+"""Replay: traces, engine, report."""
