@@ -87,7 +87,7 @@ def show_rule(rule: WindowRule) -> str:
     """`on Mon, Tue at 06:30 Europe/Berlin for 15h40m`."""
     at = f"{rule.at // timedelta(hours=1):02d}:{rule.at // timedelta(minutes=1) % 60:02d}"
     if rule.last_days_of_month:
-        days = f"from the {rule.last_days_of_month} last days of each month on"
+        days = f"on the first of each month's last {rule.last_days_of_month} days"
     elif rule.dates:
         days = f"on {', '.join(day.isoformat() for day in rule.dates)}"
     elif rule.weekdays:
