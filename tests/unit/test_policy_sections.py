@@ -295,7 +295,7 @@ def _is_within(schema: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, str):
         return bool(re.search(schema.get("pattern", ""), value)) and value in schema.get("enum", [value])
     if isinstance(value, list):
-        return len(value) >= schema.get("minItems", 0)
+        return len(value) >= int(schema.get("minItems", 0))
     return isinstance(value, dict) or bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
 
 
