@@ -22,6 +22,11 @@ ROUNDING = 1e-9
 # Softness of the minima, as shares of the mean work of a job: from easy to nearly exact.
 _SOFTNESS = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
 
+# How often the least price of wait may be lowered, by 4 each time.
+_LOWERINGS = 3
+# Starts tried at once: some 250 bytes each.
+_MOST_STARTS = 4e6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fineness:
@@ -84,25 +89,45 @@ class _Ascent:
 
     def _climb(self) -> None:
         """Coarse to fine: where prices are high, and the price of wait, carry over."""
-        scale = float(self.pool.work.mean())
         least = self._least_price()
         edges = self._edges(max(1, self.fineness.cells // 8))
-        prices = Prices(wait=10 * least, cells=np.full(len(edges) - 1, 0.1))
-        for step, share in enumerate((8, 4, 2, 1)):
+        prices = Prices(wait=3 * least, cells=np.full(len(edges) - 1, 0.1))
+        for _ in range(_LOWERINGS):
+            prices = self._anneal(edges, least, prices, _SOFTNESS)
+            if prices.wait > 1.01 * least:
+                break
+            least /= 4
+        for share in (4, 2, 1):
             finer = self._edges(max(1, self.fineness.cells // share))
             middles = (finer[1:] + finer[:-1]) / 2
             carried = np.clip(np.searchsorted(edges, middles, "right") - 1, 0, len(edges) - 2)
             prices, edges = Prices(wait=prices.wait, cells=prices.cells[carried]), finer
-            least = least if step == 0 else min(prices.wait, max(least, prices.wait / 2))
-            relaxation = Relaxation(self.pool, edges, least)
-            for softness in _SOFTNESS if step == 0 else _SOFTNESS[-3:]:
-                prices = self._ascend(relaxation, prices, softness * scale)
+            least = min(prices.wait, max(least, prices.wait / 2))
+            prices = self._anneal(edges, least, prices, _SOFTNESS[-3:])
+
+    def _anneal(self, edges: Floats, least_price: float, prices: Prices, softness: Sequence[float]) -> Prices:
+        """One ascent for each softness, each from where the last one ended."""
+        least = self._affordable(edges, least_price)
+        prices = Prices(wait=max(prices.wait, least), cells=prices.cells)
+        relaxation = Relaxation(self.pool, edges, least)
+        mean_work = float(self.pool.work.mean())
+        for share in softness:
+            prices = self._ascend(relaxation, prices, share * mean_work)
+        return prices
 
     def _least_price(self) -> float:
-        """A price of wait so low that it is hardly ever the best; the bound holds whatever it is."""
-        if self.pool.wait_budget_h <= 0:
-            return 1.0
-        return 1e-3 * float(self.pool.work.sum()) / self.pool.wait_budget_h
+        """A price of wait that is low, but no lower than memory allows; `_climb` lowers it when the best is there."""
+        budget = max(self.pool.wait_budget_h, 1e-6 * float(self.pool.runtime_h.mean()))
+        return 2e-2 * float(self.pool.work.sum()) / budget
+
+    def _affordable(self, edges: Floats, least_price: float) -> float:
+        """The least price, raised until memory holds all the starts that it lets in."""
+        width, span = float(edges[1] - edges[0]), float(edges[-1] - edges[0])
+        while True:
+            latest = np.minimum(min(self.pool.wait_budget_h, span), self.pool.work / least_price)
+            if 2 * float(latest.sum()) / width <= _MOST_STARTS:
+                return least_price
+            least_price *= 1.5
 
     def _edges(self, cells: int) -> Floats:
         """From the first arrival to a while after the last; GPU time is free of charge beyond."""
@@ -115,7 +140,8 @@ class _Ascent:
         def downhill(point: Floats) -> tuple[float, Floats]:
             if time.perf_counter() > self.ends_at:
                 raise _OutOfTime
-            here = Prices(wait=float(point[0]), cells=point[1:])
+            # The optimizer may step over its limits by a rounding.
+            here = Prices(wait=max(float(point[0]), relaxation.least_price), cells=np.maximum(point[1:], 0.0))
             smooth, gradient, exact = relaxation.smoothed(here, softness)
             if exact > self.best:
                 self.best, self.best_prices = exact, Prices(wait=here.wait, cells=here.cells.copy())

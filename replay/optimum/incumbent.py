@@ -1,7 +1,8 @@
 """A good offline schedule of a large instance: take some jobs off, put them back in another order, many times.
 
-Large neighbourhood search with annealing on `cloud GPU-h + price x total wait`; the price moves so that the total wait
-stays near its budget. A seed and a number of rounds give the same schedule on every machine; a time limit does not.
+Large neighbourhood search with annealing. A round puts jobs back at their earliest places, or leaves them in the cloud
+where that is cheaper than the wait at a price drawn for the round. A schedule over the wait budget may be passed
+through but is never kept. A seed and a number of rounds give one schedule on every machine; a time limit does not.
 """
 
 from __future__ import annotations
@@ -17,18 +18,23 @@ from replay.optimum.model import Instance, Placement, Schedule, instance_of, sch
 from replay.optimum.timeline import Cluster
 from replay.trace import Job
 
-SLACK, OVER = 0.5, 5.0
-PRICES = (0.5, 8.0)
+# GPU-h for an hour of wait of the first schedule; doubled until its wait is within the budget.
+_FIRST_PRICE, _DOUBLINGS = 3.0, 12
+# Shares of that price: range of the price of a round, weight of all wait in the annealing, weight of wait over budget.
+_PRICES, _SLACK, _OVER = (0.1, 1.5), 0.1, 1.0
+# How many jobs a round takes off.
+_REMOVALS = (1, 2, 3, 5, 8, 12, 18, 25)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """When to stop: after `seconds`, or after `rounds`, whichever comes first. Temperatures in GPU-hours."""
+    """When to stop: after `seconds`, or after `rounds`, whichever comes first. Temperatures in shares of a
+    job's mean work."""
 
     seconds: float = 60.0
     rounds: int | None = None
-    hot: float = 1.0
-    cold: float = 0.02
+    hot: float = 0.2
+    cold: float = 0.005
 
     def progress(self, started: float, done: int) -> float:
         """Share of the effort that is spent, 1 or more at the end."""
@@ -44,16 +50,17 @@ def improve(
     search = Search(instance, seed)
     limits = effort or Effort()
     started = time.perf_counter()
+    scale = sum(search.work) / max(1, instance.size)
     for done in count() if jobs else ():
         progress = limits.progress(started, done)
         if progress >= 1:
             break
-        search.round(limits.hot * (limits.cold / limits.hot) ** progress)
+        search.round(scale * limits.hot * (limits.cold / limits.hot) ** progress)
     return schedule_of(instance, search.best)
 
 
 class Search:
-    """The current schedule on its cluster, the best feasible one, and the price of an hour of wait."""
+    """The current schedule on its cluster, the best feasible one, and the round's price of an hour of wait."""
 
     def __init__(self, instance: Instance, seed: int) -> None:
         self.instance = instance
@@ -64,17 +71,28 @@ class Search:
         self.best: tuple[Placement | None, ...] = tuple(self.placements)
         self.cloud = self.best_cloud = sum(self.work)
         self.wait = 0.0
-        self.price = 3.0
-        for job in sorted(range(instance.size), key=instance.arrival_h.__getitem__):
+        self.by_arrival = sorted(range(instance.size), key=instance.arrival_h.__getitem__)
+        self.price = self.first_price = _FIRST_PRICE
+        for _ in range(_DOUBLINGS):
+            self._begin()
+            if self.wait <= instance.wait_budget_h:
+                break
+            self.price = self.first_price = 2 * self.first_price
+
+    def _begin(self) -> None:
+        """Every job in order of arrival, from an empty cluster."""
+        for job in self.by_arrival:
+            self._remove(job)
+        for job in self.by_arrival:
             self._insert(job)
         self._keep_if_better()
 
     def round(self, temperature: float) -> None:
-        """Take some jobs off, put them back, keep the result or undo it; then move the price."""
+        """Take some jobs off, put them back, keep the result or undo it."""
         removed = self._some_jobs()
         before = {job: self.placements[job] for job in removed}
         cloud, wait = self.cloud, self.wait
-        self.price = PRICES[0] * (PRICES[1] / PRICES[0]) ** self.random.random()
+        self.price = self.first_price * _PRICES[0] * (_PRICES[1] / _PRICES[0]) ** self.random.random()
         for job in removed:
             self._remove(job)
         for job in self._in_some_order(removed):
@@ -87,17 +105,19 @@ class Search:
 
     def _energy(self, cloud: float, wait: float) -> float:
         """What annealing lowers: cloud GPU-h, a little for wait, and much for wait over the budget."""
-        return cloud + SLACK * wait + OVER * max(0.0, wait - self.instance.wait_budget_h)
+        over = max(0.0, wait - self.instance.wait_budget_h)
+        return cloud + self.first_price * (_SLACK * wait + _OVER * over)
 
     def _some_jobs(self) -> list[int]:
         """Jobs that meet in time: those around a moment, nearest first, with chance."""
         instance, dice = self.instance, self.random
-        number = min(instance.size, dice.choice((1, 2, 3, 5, 8, 12, 18, 25)))
-        centre = dice.randrange(instance.size)
+        number = min(instance.size, dice.choice(_REMOVALS))
+        place = dice.randrange(instance.size)
+        centre = self.by_arrival[place]
         when = instance.arrival_h[centre] + dice.random() * instance.runtime_h[centre]
         keyed = []
         reach = max(30, 4 * number)
-        for job in range(max(0, centre - reach), min(instance.size, centre + reach)):
+        for job in self.by_arrival[max(0, place - reach) : place + reach]:
             placement = self.placements[job]
             start = placement.start_h if placement else instance.arrival_h[job]
             gap = max(start - when, when - start - instance.runtime_h[job], 0.0)

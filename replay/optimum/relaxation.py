@@ -52,7 +52,7 @@ class Prices:
 
 
 class Relaxation:
-    """All starts worth trying, as rows of a sparse matrix on P at the edges. Takes prices of wait from `least_price`."""
+    """All starts worth trying, as rows of a sparse matrix on P at the edges; wait costs `least_price` or more."""
 
     def __init__(self, pool: Pool, edges: Floats, least_price: float) -> None:
         self.pool, self.edges, self.least_price = pool, edges, least_price

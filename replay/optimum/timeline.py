@@ -79,15 +79,27 @@ class Cluster:
         """The first start at or after `ready` (hours) that fits; the fullest node that fits then. None: never."""
         if gpus <= GPUS_PER_NODE:
             return self._earliest_on_one(gpus, ready, runtime)
-        if -(-gpus // GPUS_PER_NODE) > len(self.nodes):
+        whole, rest = divmod(gpus, GPUS_PER_NODE)
+        if whole + bool(rest) > len(self.nodes):
             return None
-        starts = sorted({ready, *(when for node in self.nodes for when in node.times if when > ready)})
-        for start in starts:
-            if shares := self.gang_at(gpus, start, runtime):
-                return Placement(start_h=start, shares=shares)
-        return None
+        start = ready
+        while True:
+            # No start before this one has enough nodes: each is ready no earlier, alone.
+            later = self._nth_ready(whole, GPUS_PER_NODE, start, runtime)
+            if rest:
+                later = max(later, self._nth_ready(whole + 1, rest, start, runtime))
+            if later <= start:
+                break
+            start = later
+        shares = self._gang_at(gpus, start, runtime)
+        assert shares is not None
+        return Placement(start_h=start, shares=shares)
 
-    def gang_at(self, gpus: int, start: float, runtime: float) -> tuple[tuple[int, int], ...] | None:
+    def _nth_ready(self, number: int, gpus: int, ready: float, runtime: float) -> float:
+        """When the so-manieth node is ready, each on its own."""
+        return sorted(node.earliest(gpus, ready, runtime) for node in self.nodes)[number - 1]
+
+    def _gang_at(self, gpus: int, start: float, runtime: float) -> tuple[tuple[int, int], ...] | None:
         """Whole nodes and one for the rest, all free over [start, start + runtime); None when there are not enough."""
         whole, rest = divmod(gpus, GPUS_PER_NODE)
         empty = [i for i, node in enumerate(self.nodes) if node.is_free(GPUS_PER_NODE, start, runtime)]

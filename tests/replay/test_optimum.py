@@ -36,7 +36,7 @@ def test_exact_is_what_trying_everything_finds(case: Case) -> None:
     assert found.cloud_gpu_h == pytest.approx(brute_force_gpu_h(case))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(cases(most_jobs=7, most_nodes=3), st.integers(1, 40))
 def test_no_bound_is_above_the_optimum(case: Case, cells: int) -> None:
     bound = lower_bound(case.jobs, case.nodes, case.max_mean_wait_h, replace(QUICK, cells=cells))
