@@ -37,6 +37,7 @@ _TELLING = (
     ReasonCode.SIGNAL_UNKNOWN,
     ReasonCode.NOTHING_FITS,
     ReasonCode.WINDOW_TOO_SHORT,
+    ReasonCode.WORTH_WAITING,
     ReasonCode.COVERED_BY_COMING,
     ReasonCode.KEPT,
 )

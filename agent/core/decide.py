@@ -21,6 +21,7 @@ from agent.core.policies import (
     prewarm,
     queue_pressure,
     spot_notice,
+    wait_or_pay,
     warm_pool,
 )
 from agent.core.policy import Policy
@@ -36,6 +37,7 @@ PRECEDENCE = (
     calendar.propose,
     prewarm.propose,
     queue_pressure.propose,
+    wait_or_pay.propose,
     warm_pool.propose,
     idle_reclaim.propose,
 )

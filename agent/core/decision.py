@@ -35,6 +35,7 @@ class ReasonCode(StrEnum):
     POOL_UNKNOWN = "pool_unknown"
     BACKED_OFF = "backed_off"
     NOT_SETTLED = "not_settled"
+    WORTH_WAITING = "worth_waiting"
     QUOTA = "quota"
     STEP_LIMIT = "step_limit"
     COOL_DOWN = "cool_down"

@@ -9,7 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from agent.core.rules import calendar, cool_down, idle_reclaim, limits, prewarm, queue_pressure, sampling, warm_pool
+from agent.core.rules import (
+    calendar,
+    cool_down,
+    idle_reclaim,
+    limits,
+    prewarm,
+    queue_pressure,
+    sampling,
+    wait_or_pay,
+    warm_pool,
+)
 from agent.core.rules.calendar import Calendar
 from agent.core.rules.contradictions import contradictions
 from agent.core.rules.cool_down import CoolDown
@@ -19,6 +29,7 @@ from agent.core.rules.limits import Limits
 from agent.core.rules.prewarm import Prewarm
 from agent.core.rules.queue_pressure import QueuePressure
 from agent.core.rules.sampling import Sampling, UseSignal
+from agent.core.rules.wait_or_pay import WaitOrPay
 from agent.core.rules.warm_pool import WarmPool
 from contract.fields import Fields, Findings
 
@@ -32,6 +43,7 @@ __all__ = [
     "QueuePressure",
     "Sampling",
     "UseSignal",
+    "WaitOrPay",
     "WarmPool",
     "explain_policy",
     "parse_policy",
@@ -48,6 +60,7 @@ class Policy:
     idle_reclaim: IdleReclaim
     cool_down: CoolDown
     limits: Limits
+    wait_or_pay: WaitOrPay = wait_or_pay.OFF
     calendar: Calendar = calendar.OFF
     prewarm: Prewarm = prewarm.OFF
     warm_pool: WarmPool = warm_pool.OFF
@@ -57,6 +70,7 @@ class Policy:
 SECTIONS: tuple[Section[Any], ...] = (
     sampling.SECTION,
     queue_pressure.SECTION,
+    wait_or_pay.SECTION,
     idle_reclaim.SECTION,
     calendar.SECTION,
     prewarm.SECTION,

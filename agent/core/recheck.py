@@ -12,6 +12,9 @@ from agent.core.decision import Action, Decision, PoolChange
 from agent.core.snapshot import NodePhase, Snapshot, Unknown
 from contract.units import Nodes
 
+# These two rent for tasks that wait; others rent for a window, a notice or a person, whatever the queue is.
+_FOR_THE_QUEUE = ("queue_pressure", "wait_or_pay")
+
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
@@ -38,10 +41,11 @@ def recheck(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
 
 
 def _recheck_growth(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
-    if isinstance(newer.queue, Unknown):
-        return Withdrawn(f"the queue is unknown now: {newer.queue.why}")
-    if not newer.queue:
-        return Withdrawn("the queue emptied meanwhile")
+    if decision.chosen.policy in _FOR_THE_QUEUE:
+        if isinstance(newer.queue, Unknown):
+            return Withdrawn(f"the queue is unknown now: {newer.queue.why}")
+        if not newer.queue:
+            return Withdrawn("the queue emptied meanwhile")
     blind = [change.pool for change in decision.changes if isinstance(newer.pool(change.pool).observed, Unknown)]
     if blind:
         return Withdrawn(f"the nodes of {', '.join(blind)} cannot be read now")

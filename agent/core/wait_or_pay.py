@@ -52,10 +52,12 @@ def waiting(name: int | str, need: Need, arrived: float, patience: float) -> Wai
 class WaitingRoom:
     """The line before the owned nodes, which `outlook` describes; the two change together as tasks start."""
 
-    def __init__(self, outlook: Outlook, patience: float) -> None:
+    def __init__(self, outlook: Outlook, patience: float, start_up: float = 0.0) -> None:
+        """`start_up`: hours that a task which leaves waits for its machine; so much it does not save."""
         self.outlook = outlook
         self.line: list[Waiting] = []
         self._patience = patience
+        self._start_up = start_up
 
     def arrive(self, task: Waiting, now: float) -> Verdict:
         """A task comes: it starts, waits or leaves, and others may have to leave because of it."""
@@ -67,7 +69,7 @@ class WaitingRoom:
             insort(self.line, task, key=_due)
         worse = self._total(self.outlook, now) - before
         if started is None:
-            task.slack = self._patience * task.gpu_h - worse
+            task.slack = self._price(task) - worse
         for other in self.line:
             if other is not task:
                 other.slack -= max(0.0, worse)
@@ -92,6 +94,12 @@ class WaitingRoom:
         self.line = left
         return started
 
+    def judge_all(self, now: float) -> tuple[Waiting, ...]:
+        """As judge, with every task in doubt: for a caller that keeps no line from one time to the next."""
+        for task in self.line:
+            task.slack = -1.0
+        return self.judge(now)
+
     def judge(self, now: float) -> tuple[Waiting, ...]:
         """Take out of the line, one by one, those whose leaving is worth its price."""
         leaving: list[Waiting] = []
@@ -109,7 +117,7 @@ class WaitingRoom:
         shares = outlook.start(task.need, now)
         if shares is None or not self.line:
             return shares
-        if self._total(outlook, now) - before > self._patience * task.gpu_h:
+        if self._total(outlook, now) - before > self._price(task):
             task.slack = -1.0
             return None
         self.outlook = outlook
@@ -125,11 +133,16 @@ class WaitingRoom:
             for other in self.line[place + 1 :]:
                 without += plan.book(other.need, now) - now
             saved = total - without
-            task.slack = self._patience * task.gpu_h - saved
-            gain = saved / (self._patience * task.gpu_h) - 1
+            price = self._price(task)
+            task.slack = price - saved
+            gain = saved / price - 1
             if gain > most:
                 best, most = task, gain
         return best
+
+    def _price(self, task: Waiting) -> float:
+        """Hours of wait that must be saved for its leaving to pay."""
+        return self._patience * task.gpu_h + self._start_up
 
     def _plan(self, now: float) -> tuple[float, dict[int, tuple[Outlook, float]]]:
         """Hours of wait of the whole line, and the plan as it stood before each task that must be judged."""

@@ -1,0 +1,107 @@
+"""Nodes for tasks that wait: which tasks leave, which pools take them, how many nodes that is.
+
+Shared by the two pressures that rent for the queue; when to rent is theirs to say, caps are arbitrate's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.core.decision import Alternative, PoolChange, Reason, ReasonCode
+from agent.core.memory import Memory
+from agent.core.patience import Parting, Stay, part
+from agent.core.placement import Placement, offers, place
+from agent.core.policies.grow_by import closed_pools, more
+from agent.core.policy import Policy
+from agent.core.rules.wait_or_pay import Join
+from agent.core.snapshot import QueuedTask, Snapshot, Unknown
+from contract.units import Nodes, zero
+
+# So many staying tasks are told of one by one; the rest is a number.
+_TOLD = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The changes that take who leaves, or none and the reason."""
+
+    changes: tuple[PoolChange, ...]
+    reason: Reason
+    alternatives: tuple[Alternative, ...] = ()
+
+
+def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -> Wanted:
+    """What the queue needs in rented nodes now, at least `least` if any, at most a step."""
+    parting = _parting(snapshot, policy)
+    if isinstance(parting, Unknown):
+        return Wanted(changes=(), reason=Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=parting.why))
+    stay = _staying(snapshot, parting.staying)
+    if not parting.leaving and parting.staying:
+        text = f"all {len(parting.staying)} waiting tasks do better to wait for owned GPUs"
+        return Wanted(changes=(), reason=Reason(code=ReasonCode.WORTH_WAITING, text=text), alternatives=stay)
+    market = offers(snapshot, closed_pools(snapshot, memory))
+    placed = place(snapshot, parting.leaving, market, policy.queue_pressure.max_step)
+    alternatives = (*placed.alternatives, *stay)
+    if not placed.nodes:
+        return Wanted(changes=(), reason=_no_need(placed, snapshot), alternatives=alternatives)
+    return Wanted(
+        changes=_changes(snapshot, _at_least(placed, snapshot, least)),
+        reason=Reason(code=ReasonCode.TRIGGERED, text=_need(parting, placed)),
+        alternatives=alternatives,
+    )
+
+
+def _parting(snapshot: Snapshot, policy: Policy) -> Parting | Unknown:
+    queue, rules = snapshot.queue, policy.wait_or_pay
+    if isinstance(queue, Unknown):
+        return Unknown(f"the queue is unknown: {queue.why}")
+    if rules.join is Join.THRESHOLDS:
+        return Parting(leaving=queue, staying=())
+    return part(snapshot, queue, rules)
+
+
+def _need(parting: Parting, placed: Placement) -> str:
+    leaving: Sequence[QueuedTask] = parting.leaving
+    gpus = sum(task.gpus for task in leaving)
+    stay = f"; {len(parting.staying)} others do better to wait" if parting.staying else ""
+    return f"{len(leaving)} tasks wait for {gpus} GPUs; {placed.covered} of them fit in what is there or coming{stay}"
+
+
+def _staying(snapshot: Snapshot, staying: Sequence[Stay]) -> tuple[Alternative, ...]:
+    """Why the tasks that stay do not leave, as alternatives that lost."""
+    nothing = zero(snapshot.catalog.home_currency)
+    told = tuple(
+        Alternative(
+            what=f"leave: {stay.task.task}",
+            cost_per_hour=nothing,
+            lost_because=Reason(code=ReasonCode.WORTH_WAITING, text=stay.why),
+        )
+        for stay in staying[:_TOLD]
+    )
+    if len(staying) <= _TOLD:
+        return told
+    rest = Reason(code=ReasonCode.WORTH_WAITING, text="they do better to wait")
+    return (*told, Alternative(what=f"leave: {len(staying) - _TOLD} more", cost_per_hour=nothing, lost_because=rest))
+
+
+def _no_need(placed: Placement, snapshot: Snapshot) -> Reason:
+    if placed.homeless:
+        text = f"no pool can take the {placed.homeless} tasks that do not fit in what is there or coming"
+        return Reason(code=ReasonCode.NOTHING_FITS, text=text)
+    text = f"the {snapshot.cloud_nodes()} rented nodes, ready or coming, take all tasks that are to leave"
+    return Reason(code=ReasonCode.COVERED_BY_COMING, text=text)
+
+
+def _at_least(placed: Placement, snapshot: Snapshot, least: Nodes) -> dict[str, int]:
+    """Bring the step up to its minimum in the chosen pools, in their order, within quota."""
+    new = {pool: int(count) for pool, count in placed.new_nodes}
+    for pool in new:
+        short = least - sum(new.values())
+        room = snapshot.catalog.pools[pool].quota - snapshot.pool(pool).rented - new[pool]
+        new[pool] += max(0, min(short, room))
+    return new
+
+
+def _changes(snapshot: Snapshot, new: Mapping[str, int]) -> tuple[PoolChange, ...]:
+    return tuple(more(snapshot.pool(pool), count) for pool, count in new.items())
