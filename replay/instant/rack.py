@@ -20,6 +20,10 @@ class Rack:
         # _having[g]: the nodes with at least g GPUs free, a bit each.
         self._having = [(1 << nodes) - 1] * (per_node + 1) + [0]
 
+    def free(self) -> list[int]:
+        """Free GPUs, node by node."""
+        return self._free[:]
+
     def fits(self, gpus: int) -> bool:
         """Whether a job of so many GPUs could start now."""
         if gpus <= self.per_node:
