@@ -95,7 +95,7 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
     if is_gap:
         memory = replace(memory, idle_since={}, silent_since={}, short_since={}, watched_since=now)
     sample = Sample(at=now, local_use=snapshot.local_use, queued_tasks=snapshot.queued_tasks())
-    kept = tuple(old for old in memory.samples if now - old.at <= KEEP)
+    kept = _recent(memory.samples, now - KEEP)
     ready_at = _ready_at(memory.ready_at, snapshot)
     return replace(
         memory,
@@ -108,6 +108,14 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
         failures=_failures(memory, snapshot),
         replaced=_replaced(memory.replaced, snapshot) if memory.replaced else memory.replaced,
     )
+
+
+def _recent(samples: tuple[Sample, ...], oldest: datetime) -> tuple[Sample, ...]:
+    """Without those before `oldest`; they stand in the order of time, and mostly one or none is to go."""
+    gone = 0
+    while gone < len(samples) and samples[gone].at < oldest:
+        gone += 1
+    return samples[gone:] if gone else samples
 
 
 def _without_future(memory: Memory, now: datetime) -> Memory:

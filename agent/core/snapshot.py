@@ -91,7 +91,8 @@ class PoolState:
     @property
     def standing(self) -> Nodes:
         """Machines that the cloud counts to the pool and is not ending; 0 when the reading is unknown."""
-        return Nodes(sum(node.phase is not NodePhase.LEAVING for node in self.nodes()))
+        nodes = self.nodes()
+        return Nodes(len(nodes) - [node.phase for node in nodes].count(NodePhase.LEAVING) if nodes else 0)
 
     @property
     def rented(self) -> Nodes:
