@@ -15,6 +15,8 @@ from contract.work import DataClass, Tier, WorkKind
 # Where a trace gives no calendar date: a Monday, so that weeks start at its beginning.
 NO_DATE = datetime(2021, 3, 1, tzinfo=UTC)
 
+_ANY = GiB(0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -32,7 +34,7 @@ class Job:
     tier: Tier = Tier.PRODUCTION
     kind: WorkKind = WorkKind.OTHER
     data: DataClass = DataClass.OPEN
-    gpu_memory: GiB = GiB(0)
+    gpu_memory: GiB = _ANY
     is_preemptible: bool = False
     deadline_s: float | None = None
 

@@ -107,7 +107,7 @@ class _BudgetRun:
         self._start[job], self._cloud[job] = self._now, True
 
     def _rejoins_at_once(self, job: int, again: float) -> bool:
-        """Their loop takes a job that left in the instant of its arrival for one that arrives, unless another is due."""
+        """Their loop takes a job that left in the instant of its arrival for one that arrives, unless one is due."""
         arrivals = self._columns.arrival_h
         is_next = not self._back and (self._coming >= len(arrivals) or arrivals[self._coming] > again)
         return is_next and self._now == arrivals[job]

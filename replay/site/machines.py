@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from math import inf
 
 from agent.core.snapshot import LaunchFailure, NodePhase, NodeView, PoolState
 from contract.catalog import PoolRow
@@ -18,7 +17,7 @@ SOLD_OUT = "InsufficientInstanceCapacity"
 
 @dataclass(slots=True, eq=False)
 class Machine:
-    """One rented node; times in seconds of the trace. `ready_s` infinite: it never comes. `used_gpu_s`: of ended work."""
+    """One rented node; times in seconds of the trace. `ready_s` infinite: it never comes."""
 
     name: str
     row: PoolRow
@@ -119,6 +118,3 @@ def _node_view(machine: Machine, start: datetime) -> NodeView:
         instance_id=machine.name,
         reclaim_at=reclaim,
     )
-
-
-NEVER_READY = inf

@@ -15,7 +15,7 @@ from replay.spot_history import SpotHistory
 
 
 class Estimates(StrEnum):
-    """What a policy is told of runtimes: the truth, the truth times or over 3 at random, learned from the past, nothing."""
+    """What a policy is told of runtimes: the truth, up to 3 times too much or too little, the past, nothing."""
 
     KNOWN = "known"
     WRONG = "wrong-x3"
@@ -27,8 +27,9 @@ class Estimates(StrEnum):
 class Truth:
     """Durations in seconds. `spot`: how many nodes of a pool the market has, scaled to the pool's quota.
 
-    `boot_failures`: share of nodes that never become ready. `outages_every_s`: mean time between sell-outs of a pool
-    that is not spot, each `outage_s` long; 0: never. `checkpoint_s`: work since the last checkpoint is lost with a node.
+    `boot_failures`: share of nodes that never become ready. `outages_every_s`: mean time between sell-outs of a
+    pool that is not spot, each `outage_s` long; 0: never. `checkpoint_s`: work since the last checkpoint goes with a
+    node.
     """
 
     seed: int = 0
