@@ -1,42 +1,46 @@
-"""Which rented pools take the waiting tasks, and why the others lost (R6.2, first cut).
+"""Which rented pools take the waiting tasks, and why the others lost (R6.1 to R6.3, R4.7).
 
-Tasks go first into capacity that is there or on its way, then to new nodes of the cheapest pool per
-GPU-hour that fits. A gang lies in one pool, whole or not at all. Slots are kept as counts by free
-GPUs, so that the time grows with tasks and nodes, not with their product.
+Tasks are served by tier, then by waiting time. Each goes first into capacity that is there or on its way,
+then to new nodes of the pool where its work costs least (ranking.py) among those that may take it
+(eligibility.py). A gang lies in one pool, whole or not at all. Tasks of one shape share what was found
+out: a pool that has no place for one has none for the next until something is bought.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 
-from agent.core.costing import gpu_cost, node_cost
 from agent.core.decision import Alternative, Reason, ReasonCode
-from agent.core.snapshot import NodePhase, PoolState, QueuedTask, Snapshot, is_overdue
-from contract.catalog import PoolRow
-from contract.units import Money, Nodes
+from agent.core.eligibility import Demand, Misfits, demand_of
+from agent.core.grounds import Ground, ground_of
+from agent.core.lost_offers import Shape, alternatives, limited
+from agent.core.market import Offer, offers
+from agent.core.ranking import Weight, rank, runtime_class, weigh
+from agent.core.rules.placement import DEFAULT, PlacementRules
+from agent.core.snapshot import QueuedTask, Snapshot
+from contract.units import Nodes
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """A pool that may grow by up to `room` nodes now; `closed` says why it may not."""
-
-    state: PoolState
-    row: PoolRow
-    room: Nodes
-    gpu_hour: Money
-    closed: Reason | None
+__all__ = ["Offer", "Placement", "offers", "place"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """New nodes by pool, in the order chosen; tasks that nothing can take; why other offers lost."""
+    """New nodes by pool, in the order chosen; tasks that nothing can take; why other offers lost.
+
+    `units`: by pool the new nodes in the order bought, each count worth something only whole, and only with
+    those before it. `limits`: what kept the pools that were chosen from taking more. `homes`: task and pool,
+    of all that found one.
+    """
 
     new_nodes: tuple[tuple[str, Nodes], ...]
     covered: int
     homeless: int
     alternatives: tuple[Alternative, ...]
+    units: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    limits: tuple[Reason, ...] = ()
+    homes: tuple[tuple[str, str], ...] = ()
 
     @property
     def nodes(self) -> Nodes:
@@ -44,145 +48,139 @@ class Placement:
         return Nodes(sum(count for _, count in self.new_nodes))
 
 
-@dataclass(slots=True)
-class _Ground:
-    """A pool while being filled: slots by free GPUs, new nodes so far."""
+def place(
+    snapshot: Snapshot,
+    tasks: Iterable[QueuedTask],
+    market: Sequence[Offer],
+    most: Nodes,
+    rules: PlacementRules = DEFAULT,
+) -> Placement:
+    """Place tasks in the order of service and buy at most `most` new nodes. Pure; ties always fall alike.
 
-    offer: Offer
-    slots: Counter[int]
-    new: int = 0
-    limits: set[ReasonCode] = field(default_factory=set)
-
-
-def offers(snapshot: Snapshot, closed: dict[str, Reason]) -> tuple[Offer, ...]:
-    """All rented pools, cheapest GPU-hour first (ties by name), with their room up to the quota."""
-    made = []
-    for state in snapshot.pools:
-        row = snapshot.row(state)
-        made.append(
-            Offer(
-                state=state,
-                row=row,
-                room=Nodes(max(0, row.quota - state.rented)),
-                gpu_hour=gpu_cost(snapshot.catalog, row),
-                closed=closed.get(state.pool),
-            )
-        )
-    return tuple(sorted(made, key=lambda offer: (offer.gpu_hour.amount, offer.row.pool)))
-
-
-def place(snapshot: Snapshot, tasks: Iterable[QueuedTask], market: Sequence[Offer], most: Nodes) -> Placement:
-    """Place tasks in queue order and buy at most `most` new nodes. Pure; ties always fall alike."""
-    grounds = [_Ground(offer, _coming_slots(snapshot, offer.state)) for offer in market]
-    left, covered, homeless = int(most), 0, 0
-    for task in tasks:
-        if any(_fits(task, ground.offer.row) and _take(task, ground.slots) for ground in grounds):
-            covered += 1
-            continue
-        bought = next((used for ground in grounds if (used := _buy(task, ground, left))), 0)
-        left -= bought
-        homeless += not bought
-    chosen = tuple((ground.offer.row.pool, Nodes(ground.new)) for ground in grounds if ground.new)
+    The only way beyond `most`: a gang larger than it, when nothing was bought before and the policy allows it.
+    """
+    grounds = [ground_of(snapshot, index, offer) for index, offer in enumerate(market)]
+    misfits = Misfits([ground.host for ground in grounds], rules)
+    filling = _Filling(grounds, rules, misfits, int(most), int(most))
+    covered, homes = 0, []
+    for task in sorted(tasks, key=_service):
+        shape = filling.shape(task)
+        home = filling.take(shape)
+        covered += home is not None
+        if home := home or filling.buy(shape):
+            homes.append((task.task, home.host.row.pool))
+    chosen = [grounds[index] for index in filling.chosen]
+    shapes = tuple(filling.shapes.values())
     return Placement(
-        new_nodes=chosen,
+        new_nodes=tuple((ground.host.row.pool, Nodes(ground.new)) for ground in chosen),
         covered=covered,
-        homeless=homeless,
-        alternatives=tuple(_lost(snapshot, ground, grounds) for ground in grounds if not ground.new),
+        homeless=sum(shape.tasks for shape in shapes) - len(homes),
+        alternatives=alternatives(snapshot, grounds, shapes, int(most)),
+        units=tuple((ground.host.row.pool, tuple(ground.units)) for ground in chosen),
+        limits=tuple(_limit(ground, limit) for ground in chosen if (limit := limited(ground, shapes, int(most)))),
+        homes=tuple(homes),
     )
 
 
-def _coming_slots(snapshot: Snapshot, state: PoolState) -> Counter[int]:
-    """Free GPUs of ready nodes, and whole nodes for all that is rented, not there yet and not overdue (I32)."""
-    row = snapshot.row(state)
-    slots: Counter[int] = Counter()
-    arrived = 0
-    for node in state.nodes():
-        if node.phase is NodePhase.GPU_READY:
-            arrived += 1
-            slots[node.gpus - node.gpus_used] += 1
-        elif node.phase is NodePhase.DRAINING or is_overdue(node, row, snapshot.taken_at):
-            arrived += 1
-    slots[row.gpus_per_node] += max(0, state.rented - arrived)
-    return slots
+def _service(task: QueuedTask) -> tuple[int, float, str]:
+    """R6.1: by tier, then by waiting time; ties by name."""
+    return task.tier.rank, task.queued_since.timestamp(), task.task
 
 
-def _fits(task: QueuedTask, row: PoolRow) -> bool:
-    own = row.node_labels()
-    return (
-        task.gpus_per_pod <= row.gpus_per_node
-        and task.gpu_memory <= row.gpu_memory
-        and (task.preemptible or not row.is_preemptible)
-        and all(own.get(label) in values for label, values in task.wants)
-    )
+def _limit(ground: Ground, limit: Reason) -> Reason:
+    return Reason(code=limit.code, text=f"{ground.host.row.pool} takes no more: {limit.text}")
 
 
-def _take(task: QueuedTask, slots: Counter[int]) -> bool:
-    """Put all pods into free slots, smallest sufficient first; all or nothing."""
-    used: list[tuple[int, int]] = []
-    for _ in range(task.pods):
-        size = min(
-            (free for free, count in slots.items() if count > 0 and free >= task.gpus_per_pod),
-            default=None,
-        )
-        if size is None:
-            for before, after in reversed(used):
-                slots[after] -= 1
-                slots[before] += 1
-            return False
-        slots[size] -= 1
-        slots[size - task.gpus_per_pod] += 1
-        used.append((size, size - task.gpus_per_pod))
-    return True
+_Key = tuple[Demand, int, timedelta | None]
+_Ranked = list[tuple[Ground, Weight]]
 
 
-def _buy(task: QueuedTask, ground: _Ground, left: int) -> int:
-    """Nodes newly bought in this pool so that the task fits; 0 when it cannot be."""
-    offer = ground.offer
-    if offer.closed or not _fits(task, offer.row):
+@dataclass(slots=True)
+class _Filling:
+    """All pools while being filled; what was found out by shape; how many nodes may still be bought."""
+
+    grounds: list[Ground]
+    rules: PlacementRules
+    misfits: Misfits
+    most: int
+    left: int
+    shapes: dict[_Key, Shape] = field(default_factory=dict)
+    bought: list[Ground] = field(default_factory=list)
+    _ranked: dict[tuple[int, int, timedelta | None], _Ranked] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> dict[int, None]:
+        """The pools that something was bought in, in that order."""
+        return dict.fromkeys(ground.index for ground in self.bought)
+
+    def shape(self, task: QueuedTask) -> Shape:
+        """What is known of tasks like this one, brought up to date with what was bought since."""
+        key = (demand_of(task), task.pods, runtime_class(task.runtime))
+        shape = self.shapes.get(key)
+        if shape is None:
+            shape = self.shapes[key] = self._new_shape(*key)
+        else:
+            for ground in self.bought[shape.seen :]:
+                shape.look_again(ground)
+        shape.tasks += 1
+        shape.seen = len(self.bought)
+        return shape
+
+    def take(self, shape: Shape) -> Ground | None:
+        """A pool whose free places hold the task, now taken."""
+        while shape.take_from < len(shape.fits):
+            ground, _ = shape.fits[shape.take_from]
+            if ground.take(shape.demand.gpus_per_pod, shape.pods):
+                return ground
+            shape.take_from += 1
+        return None
+
+    def buy(self, shape: Shape) -> Ground | None:
+        """A pool with new nodes that hold the task, now bought."""
+        if self.left == 0:
+            shape.is_cut = True
+            return None
+        while shape.buy_from < len(shape.fits):
+            ground, _ = shape.fits[shape.buy_from]
+            nodes = self._affordable(ground, shape)
+            if nodes:
+                ground.buy(nodes, shape.demand.gpus_per_pod, shape.pods)
+                self.left = max(0, self.left - nodes)
+                self.bought.append(ground)
+                shape.winner = shape.winner or ground
+                return ground
+            shape.buy_from += 1
+        return None
+
+    def _affordable(self, ground: Ground, shape: Shape) -> int:
+        """New nodes that the task needs there; 0 when they cannot be had."""
+        nodes = ground.nodes_for(shape.demand.gpus_per_pod, shape.pods)
+        if ground.offer.closed or not ground.has_room(nodes, shape.gpus):
+            return 0
+        is_first = self.most > 0 and not self.bought
+        if nodes <= self.left or (nodes > 1 and is_first and self.rules.gang_may_exceed_step):
+            return nodes
+        text = f"a gang of {shape.gpus} GPUs needs {nodes} nodes, of this step of {self.most} are {self.left} left"
+        ground.refuse(ReasonCode.STEP_LIMIT, text)
         return 0
-    per_node = offer.row.gpus_per_node // task.gpus_per_pod
-    free = sum(count * (size // task.gpus_per_pod) for size, count in ground.slots.items() if count > 0)
-    nodes = -(-max(0, task.pods - free) // per_node)
-    if nodes > offer.room - ground.new:
-        ground.limits.add(ReasonCode.QUOTA)
-        return 0
-    if nodes > left:
-        ground.limits.add(ReasonCode.STEP_LIMIT)
-        return 0
-    ground.slots[offer.row.gpus_per_node] += nodes
-    if not _take(task, ground.slots):
-        raise AssertionError("a gang must fit into the nodes counted for it")
-    ground.new += nodes
-    return nodes
+
+    def _new_shape(self, demand: Demand, pods: int, runtime: timedelta | None) -> Shape:
+        misfits = self.misfits.of(demand)
+        ranked = self._in_order(demand.gpus_per_pod, pods, runtime)
+        return Shape(demand, pods, [entry for entry in ranked if entry[0].index not in misfits], misfits)
+
+    def _in_order(self, per_pod: int, pods: int, runtime: timedelta | None) -> _Ranked:
+        key = (per_pod, pods, runtime)
+        ranked = self._ranked.get(key)
+        if ranked is None:
+            weighed = [
+                (ground, weigh(ground.offer, runtime, _spread(ground, per_pod, pods), self.rules))
+                for ground in self.grounds
+            ]
+            ranked = self._ranked[key] = sorted(weighed, key=lambda entry: rank(entry[0].offer, entry[1]))
+        return ranked
 
 
-def _lost(snapshot: Snapshot, ground: _Ground, grounds: Sequence[_Ground]) -> Alternative:
-    offer = ground.offer
-    nodes = max((other.new for other in grounds), default=0) or 1
-    return Alternative(
-        what=f"{offer.row.pool} +{nodes}",
-        cost_per_hour=node_cost(snapshot.catalog, offer.row) * nodes,
-        lost_because=_why_lost(offer, ground, grounds),
-    )
-
-
-def _why_lost(offer: Offer, ground: _Ground, grounds: Sequence[_Ground]) -> Reason:
-    if offer.closed:
-        return offer.closed
-    if ReasonCode.QUOTA in ground.limits or offer.room == 0:
-        return Reason(
-            code=ReasonCode.QUOTA,
-            text=f"its quota of {offer.row.quota} leaves room for {offer.room}",
-        )
-    if ReasonCode.STEP_LIMIT in ground.limits:
-        return Reason(code=ReasonCode.STEP_LIMIT, text="the rest of the queue is beyond this step")
-    winner = next((other.offer for other in grounds if other.new), None)
-    if winner and winner.gpu_hour <= offer.gpu_hour:
-        text = f"{offer.gpu_hour} per GPU-hour against {winner.gpu_hour} of {winner.row.pool}"
-        return Reason(code=ReasonCode.DEARER, text=text)
-    text = (
-        f"none of the waiting tasks fits {offer.row.gpus_per_node} x {offer.row.gpu_model} {offer.row.gpu_memory} GiB"
-    )
-    if offer.row.is_preemptible:
-        text += ", spot"
-    return Reason(code=ReasonCode.TOO_SMALL, text=text)
+def _spread(ground: Ground, per_pod: int, pods: int) -> int:
+    """Nodes that the pods would lie on, were all of them new; any number where they do not fit."""
+    return -(-pods // max(1, ground.host.row.gpus_per_node // max(1, per_pod)))

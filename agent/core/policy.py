@@ -14,6 +14,7 @@ from agent.core.rules import (
     cool_down,
     idle_reclaim,
     limits,
+    placement,
     prewarm,
     queue_pressure,
     sampling,
@@ -26,6 +27,7 @@ from agent.core.rules.cool_down import CoolDown
 from agent.core.rules.idle_reclaim import IdleReclaim
 from agent.core.rules.keys import Schema, Section
 from agent.core.rules.limits import Limits
+from agent.core.rules.placement import PlacementRules
 from agent.core.rules.prewarm import Prewarm
 from agent.core.rules.queue_pressure import QueuePressure
 from agent.core.rules.sampling import Sampling, UseSignal
@@ -38,6 +40,7 @@ __all__ = [
     "CoolDown",
     "IdleReclaim",
     "Limits",
+    "PlacementRules",
     "Policy",
     "Prewarm",
     "QueuePressure",
@@ -61,6 +64,7 @@ class Policy:
     cool_down: CoolDown
     limits: Limits
     wait_or_pay: WaitOrPay = wait_or_pay.OFF
+    placement: PlacementRules = placement.DEFAULT
     calendar: Calendar = calendar.OFF
     prewarm: Prewarm = prewarm.OFF
     warm_pool: WarmPool = warm_pool.OFF
@@ -71,6 +75,7 @@ SECTIONS: tuple[Section[Any], ...] = (
     sampling.SECTION,
     queue_pressure.SECTION,
     wait_or_pay.SECTION,
+    placement.SECTION,
     idle_reclaim.SECTION,
     calendar.SECTION,
     prewarm.SECTION,
