@@ -13,6 +13,7 @@ from enum import StrEnum
 from time import process_time
 
 from agent.core.costing import gpu_cost
+from agent.core.patience import weary_hours
 from agent.core.policy import Policy
 from agent.core.rules.wait_or_pay import Join
 from agent.core.snapshot import QueuedTask
@@ -22,11 +23,12 @@ from replay.headline import Headline, headline_of_outcome, headline_of_replay
 from replay.instant import budgets
 from replay.instant.engine import run_budgets
 from replay.instant.jobs import Columns, Outcome
-from replay.instant.patient import run_patient
+from replay.instant.patient import Temper, run_patient
 from replay.site.baselines import Habit, Reactive
+from replay.site.estimates import Oracle
 from replay.site.hosting import hosting
 from replay.site.run import Ground, Replay, SiteRun
-from replay.site.truth import Truth
+from replay.site.truth import Estimates, Truth
 from replay.trace import Trace
 
 _HOUR = timedelta(hours=1)
@@ -75,11 +77,12 @@ class Result:
     outcome: Outcome | Replay
 
 
-def enter(text: str, policy: Policy) -> Entrant:
+def enter(text: str, policy: Policy, world: World) -> Entrant:
     """`queue-only`, `constant-wait:2`, ...: a baseline by name, with its figure after a colon. Raises NoSuchEntrant."""
     name, _, figure = text.partition(":")
-    if name not in BASELINES:
-        raise NoSuchEntrant(f"no policy file and no baseline is called {text!r}; baselines: {', '.join(BASELINES)}")
+    here = _REAL if world is World.REAL else _INSTANT
+    if name not in here:
+        raise NoSuchEntrant(f"no policy file and no baseline of world {world} is called {text!r}: {', '.join(here)}")
     try:
         value = float(figure) if figure else None
     except ValueError as error:
@@ -90,7 +93,7 @@ def enter(text: str, policy: Policy) -> Entrant:
 
 
 def compete(arena: Arena, entrant: Entrant) -> Result:
-    """Run one entrant. Same arena, same entrant, same result. Raises NoSuchEntrant where the world has no such one."""
+    """Run one entrant. Same arena, same entrant, same result."""
     if arena.world is World.INSTANT:
         return _compete_instant(arena, entrant)
     run = _site_run(arena, entrant).run(entrant.name)
@@ -108,8 +111,9 @@ def _compete_instant(arena: Arena, entrant: Entrant) -> Result:
     columns, nodes = Columns.of(arena.trace), arena.owned_nodes
     began = process_time()
     if not entrant.baseline:
-        patience = entrant.policy.wait_or_pay.patience / _HOUR
-        outcome = run_patient(columns, nodes, patience, arena.per_node)
+        rules = entrant.policy.wait_or_pay
+        temper = Temper(patience=rules.patience / _HOUR, weary_after=weary_hours(rules))
+        outcome = run_patient(columns, nodes, temper, arena.per_node, _told(arena))
     elif entrant.baseline == "fixed-extra":
         extra = int(entrant.figure or 4)
         outcome = run_budgets(columns, nodes + extra, budgets.queue_only(), arena.per_node)
@@ -118,6 +122,19 @@ def _compete_instant(arena: Arena, entrant: Entrant) -> Result:
     seconds = process_time() - began
     price = cloud_gpu_hour(arena.catalog)
     return Result(headline=headline_of_outcome(entrant.name, arena.trace, outcome, price, seconds), outcome=outcome)
+
+
+def _told(arena: Arena) -> tuple[Callable[[int], float], Callable[[int], None]] | None:
+    """Who tells runtimes in hours and hears of ends; None where they are known. Where nobody can tell: an hour."""
+    if arena.truth.estimates is Estimates.KNOWN:
+        return None
+    oracle, jobs = Oracle(arena.truth, arena.trace.jobs), arena.trace.jobs
+
+    def tell(job: int) -> float:
+        told = oracle.tell(job)
+        return 1.0 if told is None else max(told, 1.0) / 3600
+
+    return tell, lambda job: oracle.learn(job, jobs[job].runtime_s)
 
 
 def _budget(entrant: Entrant) -> budgets.BudgetPolicy:
@@ -132,8 +149,6 @@ def _budget(entrant: Entrant) -> budgets.BudgetPolicy:
             _CAPACITY_FACTOR if figure is None else figure, budgets.ComeBack(after_h=5 / 60, times=3)
         ),
     }
-    if entrant.baseline not in made:
-        raise NoSuchEntrant(f"{entrant.baseline} needs nodes: run it with --world real; here: {', '.join(made)}")
     return made[entrant.baseline]()
 
 
@@ -153,8 +168,6 @@ def _site_run(arena: Arena, entrant: Entrant) -> SiteRun:
         return SiteRun(ground, burst_at_once(policy))
     if entrant.baseline == "queue-only":
         return SiteRun(ground, policy, lambda _snapshot: ())
-    if entrant.baseline not in _HABITS:
-        raise NoSuchEntrant(f"{entrant.baseline} exists with --world instant only; here: {', '.join(_REAL)}")
     habit = _HABITS[entrant.baseline](entrant.figure, policy)
     return SiteRun(ground, policy, Reactive(habit, policy.placement))
 
@@ -216,5 +229,12 @@ _HABITS: Mapping[str, Callable[[float | None, Policy], Habit]] = {
     "fixed-extra": _fixed,
 }
 _REAL = ("queue-only", "burst-at-once", *_HABITS)
-_INSTANT = ("capacity-wait", "star-wait")
-BASELINES = (*_REAL, *_INSTANT)
+_INSTANT = (
+    "queue-only",
+    "burst-at-once",
+    "constant-wait",
+    "compute-wait",
+    "capacity-wait",
+    "star-wait",
+    "fixed-extra",
+)

@@ -10,7 +10,7 @@ Working memory for one caller: it changes as jobs start. No clock, no policy.
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from math import inf
 from typing import NamedTuple
 
 # (node, GPUs) for each node that a task holds.
@@ -54,6 +54,16 @@ class Outlook:
         for level in range(at, at + gpus):
             columns[level][node] = until
 
+    def correct(self, shares: Shares, before: float, after: float) -> None:
+        """What was held until `before` is held until `after`: a task ended early, or goes on beyond its estimate."""
+        for node, gpus in shares:
+            slots = [column[node] for column in self._columns]
+            at = slots.index(before)
+            slots[at : at + gpus] = [after] * gpus
+            slots.sort()
+            for column, free_at in zip(self._columns, slots, strict=True):
+                column[node] = free_at
+
     def fits(self, gpus: int, now: float) -> bool:
         """Whether a task of so many GPUs could start now."""
         if gpus <= self.per_node:
@@ -84,7 +94,7 @@ class Outlook:
         return shares
 
     def book(self, need: Need, now: float) -> float:
-        """Plan a task at the earliest time from now on that is left for it; gives its start."""
+        """Plan a task at the earliest time left for it from now on; gives its start, infinite if it never fits."""
         gpus, hours = need
         columns = self._columns
         if gpus <= self.per_node:
@@ -93,9 +103,13 @@ class Outlook:
             begin = free_at if free_at > now else now
             self.hold(column.index(free_at), gpus, begin + hours)
             return begin
-        latest = columns[-1]
-        nodes = nsmallest(-(-gpus // self.per_node), range(len(latest)), key=latest.__getitem__)
-        begin = max(now, latest[nodes[-1]])
+        latest, count = columns[-1], -(-gpus // self.per_node)
+        if count > len(latest):
+            return inf
+        last = sorted(latest)[count - 1]
+        nodes = [node for node, at in enumerate(latest) if at < last]
+        nodes += [node for node, at in enumerate(latest) if at == last][: count - len(nodes)]
+        begin = max(now, last)
         for node in nodes:
             for column in columns:
                 column[node] = begin + hours

@@ -43,7 +43,8 @@ def part(snapshot: Snapshot, queue: tuple[QueuedTask, ...], rules: WaitOrPay) ->
         return Unknown(f"nobody can say when a task would start at home: {local.why}")
     if not local.nodes:
         return Unknown("nobody can say when a task would start at home: its nodes were not read")
-    room = WaitingRoom(_outlook(local, snapshot.taken_at, rules), rules.patience / _HOUR, _start_up(snapshot))
+    outlook = _outlook(local, snapshot.taken_at, rules)
+    room = WaitingRoom(outlook, rules.patience / _HOUR, _start_up(snapshot), weary_hours(rules))
     by_due = sorted((_waiting(number, task, snapshot, rules) for number, task in enumerate(queue)), key=_due)
     room.line = by_due[: rules.look_at]
     gone = {int(task.name) for task in _too_late(room, queue, rules)}
@@ -52,6 +53,11 @@ def part(snapshot: Snapshot, queue: tuple[QueuedTask, ...], rules: WaitOrPay) ->
     starts = dict(zip((int(task.name) for task in room.line), _starts(room), strict=True))
     staying = tuple(_stay(task, starts.get(number), rules) for number, task in enumerate(queue) if number not in gone)
     return Parting(leaving=tuple(task for number, task in enumerate(queue) if number in gone), staying=staying)
+
+
+def weary_hours(rules: WaitOrPay) -> float:
+    """Hours after which a further hour counts twice; infinite: never."""
+    return inf if rules.weary_after is None else rules.weary_after / _HOUR
 
 
 def _outlook(local: LocalState, now: datetime, rules: WaitOrPay) -> Outlook:

@@ -13,6 +13,7 @@ one task is ours, as is the lazy order of judging (Minoux' accelerated greedy, 1
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -33,13 +34,14 @@ class Waiting:
     gpu_h: float
     due: float
     slack: float = inf
+    planned: float = inf
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an arrival led to: where it starts, if it does, and who leaves, itself perhaps among them."""
+    """What arrivals led to: who starts and where, and who leaves, arrivals among them perhaps."""
 
-    started: Shares | None
+    started: tuple[tuple[Waiting, Shares], ...]
     leaving: tuple[Waiting, ...] = ()
 
 
@@ -52,27 +54,33 @@ def waiting(name: int | str, need: Need, arrived: float, patience: float) -> Wai
 class WaitingRoom:
     """The line before the owned nodes, which `outlook` describes; the two change together as tasks start."""
 
-    def __init__(self, outlook: Outlook, patience: float, start_up: float = 0.0) -> None:
-        """`start_up`: hours that a task which leaves waits for its machine; so much it does not save."""
+    def __init__(self, outlook: Outlook, patience: float, start_up: float = 0.0, weary_after: float = inf) -> None:
+        """`start_up`: hours that a task which leaves waits for its machine; so much it does not save.
+
+        `weary_after`: hours after which a further hour of one task's wait counts twice, after twice as long three
+        times: the long waits become rarer, at a price.
+        """
         self.outlook = outlook
         self.line: list[Waiting] = []
         self._patience = patience
         self._start_up = start_up
+        self._weary = 0.0 if weary_after == inf else 1.0 / (2.0 * weary_after)
 
-    def arrive(self, task: Waiting, now: float) -> Verdict:
-        """A task comes: it starts, waits or leaves, and others may have to leave because of it."""
-        before = self._total(self.outlook, now)
-        started = self._start_unless_in_the_way(task, now, before)
-        if started is None and task.slack < 0:
-            return Verdict(None, (task,))
-        if started is None:
+    def arrive(self, tasks: Sequence[Waiting], now: float) -> Verdict:
+        """Tasks come, all that come at one time: each starts, waits or leaves, and others may have to leave."""
+        before = self._expected(now)
+        for task in tasks:
             insort(self.line, task, key=_due)
-        worse = self._total(self.outlook, now) - before
-        if started is None:
-            task.slack = self._price(task) - worse
-        for other in self.line:
-            if other is not task:
-                other.slack -= max(0.0, worse)
+        started = tuple(self.freed(now))
+        if not self.line:
+            return Verdict(started)
+        worse = self._total(now) - before
+        for task in self.line:
+            task.slack -= max(0.0, worse)
+        fresh = [task for task in tasks if task.slack == inf]
+        for task in fresh:
+            # Alone it is judged already: what it does to the line is what its leaving would save.
+            task.slack = self._price(task) - worse if len(tasks) == 1 else -1.0
         return Verdict(started, self.judge(now))
 
     def freed(self, now: float) -> list[tuple[Waiting, Shares]]:
@@ -111,18 +119,6 @@ class WaitingRoom:
             leaving.append(best)
         return tuple(leaving)
 
-    def _start_unless_in_the_way(self, task: Waiting, now: float, before: float) -> Shares | None:
-        """Start the task if there is room, but not when that delays the line by more than its leaving costs."""
-        outlook = self.outlook.copy() if self.line else self.outlook
-        shares = outlook.start(task.need, now)
-        if shares is None or not self.line:
-            return shares
-        if self._total(outlook, now) - before > self._price(task):
-            task.slack = -1.0
-            return None
-        self.outlook = outlook
-        return shares
-
     def _most_worth(self, now: float) -> Waiting | None:
         """Judge all with a negative slack; the one that pays most per GPU-hour, if any pays."""
         total, rest = self._plan(now)
@@ -131,7 +127,7 @@ class WaitingRoom:
             task = self.line[place]
             without = sofar
             for other in self.line[place + 1 :]:
-                without += plan.book(other.need, now) - now
+                without += self._burden(other, plan.book(other.need, now), now)
             saved = total - without
             price = self._price(task)
             task.slack = price - saved
@@ -145,19 +141,34 @@ class WaitingRoom:
         return self._patience * task.gpu_h + self._start_up
 
     def _plan(self, now: float) -> tuple[float, dict[int, tuple[Outlook, float]]]:
-        """Hours of wait of the whole line, and the plan as it stood before each task that must be judged."""
+        """The burden of the whole line, and the plan as it stood before each task that must be judged."""
         plan, total, rest = self.outlook.copy(), 0.0, {}
         for place, task in enumerate(self.line):
             if task.slack < 0:
                 rest[place] = (plan.copy(), total)
-            total += plan.book(task.need, now) - now
+            task.planned = start = plan.book(task.need, now)
+            total += self._burden(task, start, now)
         return total, rest
 
-    def _total(self, outlook: Outlook, now: float) -> float:
-        plan, total = outlook.copy(), 0.0
+    def _total(self, now: float) -> float:
+        if not self.line:
+            return 0.0
+        plan, total = self.outlook.copy(), 0.0
         for task in self.line:
-            total += plan.book(task.need, now) - now
+            task.planned = start = plan.book(task.need, now)
+            total += self._burden(task, start, now)
         return total
+
+    def _expected(self, now: float) -> float:
+        """The burden of the line by the plan that was made last: while nobody comes or leaves it stays true."""
+        return sum(self._burden(task, task.planned, now) for task in self.line if task.planned > now)
+
+    def _burden(self, task: Waiting, start: float, now: float) -> float:
+        """What the wait from now to its start weighs, hours: w + w^2 / (2 weary_after) from `now` to `start`."""
+        wait = start - now
+        if not self._weary:
+            return wait
+        return wait + self._weary * wait * (start + now - 2.0 * task.arrived)
 
 
 def _due(task: Waiting) -> float:

@@ -22,6 +22,7 @@ Schema = dict[str, Any]
 
 _DURATION = {"type": "string", "pattern": r"^([0-9]+(\.[0-9]+)?[smhd])+$", "examples": ["30s", "5m", "1h30m", "7d"]}
 _NO_MEMBERS: tuple[StrEnum, ...] = ()
+_NO_SPAN: timedelta | None = None
 _NO_DATES: tuple[date, ...] = ()
 _NO_SIZES: Mapping[str, Nodes] = {}
 _CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
@@ -194,6 +195,9 @@ POSITIVE_DURATION = Kind(
         key, _above_zero, default or timedelta(minutes=1), required=default is None
     ),
     schema=_DURATION,
+)
+OPTIONAL_DURATION = Kind(
+    read=lambda fields, key, _default: fields.take(key, _above_zero, _NO_SPAN, required=False), schema=_DURATION
 )
 PERCENT = Kind(
     read=lambda fields, key, default: fields.percent(key, default),

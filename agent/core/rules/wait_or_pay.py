@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from agent.core.rules.keys import POSITIVE_DURATION, Key, Schema, Section, choice, read_keys, schema_of, whole
+from agent.core.rules.keys import (
+    OPTIONAL_DURATION,
+    POSITIVE_DURATION,
+    Key,
+    Schema,
+    Section,
+    choice,
+    read_keys,
+    schema_of,
+    whole,
+)
 from contract.fields import Fields
 from contract.units import show_duration
 from contract.work import Tier
@@ -29,7 +39,8 @@ class WaitOrPay:
     """`patience`: the wait of one task that one GPU-hour of cloud is worth. `longest`: no task waits longer, by tier.
 
     `assumed_runtime` stands in for a task whose runtime nobody can estimate. `look_at`: so many waiting tasks are
-    planned, in the order of their patience; those behind them wait for their turn.
+    planned, in the order of their patience; those behind them wait for their turn. `weary_after`: after this wait a
+    further hour counts twice, so that very long waits become rarer, at a price; None: every hour counts alike.
     """
 
     join: Join
@@ -37,6 +48,7 @@ class WaitOrPay:
     longest: Mapping[Tier, timedelta]
     assumed_runtime: timedelta
     look_at: int
+    weary_after: timedelta | None = None
 
 
 _LONGEST = {
@@ -71,6 +83,12 @@ _KEYS = (
         kind=POSITIVE_DURATION,
         says="for tasks whose runtime nobody can estimate",
         default=OFF.assumed_runtime,
+    ),
+    Key(
+        name="weary_after",
+        kind=OPTIONAL_DURATION,
+        says="after this wait a further hour of one task's wait counts twice: rarer long waits, a higher bill",
+        optional=True,
     ),
     Key(name="look_at", kind=whole(1), says="how many waiting tasks are planned at once", default=OFF.look_at),
 )
