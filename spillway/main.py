@@ -15,7 +15,7 @@ import typer
 
 from agent.errors import BadCall, ExitCode, SpillwayError
 from contract.problems import InvalidInput
-from spillway.commands import catalog, demo, doctor, history, policy, service, twin
+from spillway.commands import catalog, demo, doctor, forecast, history, policy, replay, service, twin
 from spillway.output import show_error, wanted_format
 
 _HELP = """Spillway rents GPU nodes from public clouds when the owned cluster is full, and gives them back.
@@ -41,6 +41,8 @@ app.command("decisions")(history.decisions)
 app.command("explain")(history.explain)
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(policy.app, name="policy")
+app.command("replay")(replay.replay)
+app.command("forecast")(forecast.forecast)
 app.command("doctor")(doctor.doctor)
 
 
