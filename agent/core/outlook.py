@@ -18,7 +18,7 @@ Shares = tuple[tuple[int, int], ...]
 
 # How much an hour by which a task outlives its node's other work counts against a GPU left over beside it; an hour
 # of the opposite; and what breaking into a wholly free node costs. Tuned on ITP 03, ITP 04 and Philly (docs/decisions).
-_OUTLIVES, _OUTLIVED, _BREAKS_IN = 0.2, 0.05, 2.0
+_OUTLIVES, _OUTLIVED, _BREAKS_IN = 2.0, 0.1, 4.0
 
 
 class Need(NamedTuple):
