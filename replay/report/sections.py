@@ -60,11 +60,12 @@ def best_words(best: Best | None, judged: Headline) -> str:
     """What is known of how good any policy could be."""
     if best is None:
         return "Best possible: no bound above 0 is known at this mean wait."
-    gap = (
-        "" if best.gap is None else f" {judged.policy} used {judged.cloud_gpu_h:,.0f}: {100 * best.gap:.0f} % above it."
-    )
     what = "the optimum is" if best.is_optimum else "no schedule does with less than"
-    return f"Best possible: at a mean wait of {best.mean_wait_h:.3f} h {what} {best.gpu_h:,.0f} cloud GPU-h ({best.how}).{gap}"
+    known = f"at a mean wait of {best.mean_wait_h:.3f} h {what} {best.gpu_h:,.0f} cloud GPU-h ({best.how})."
+    if best.gap is None:
+        return f"Best possible: {known}"
+    used = f"{judged.policy} used {judged.cloud_gpu_h:,.0f}, of which {100 * best.gap:.0f} % are above it."
+    return f"Best possible: {known} {used}"
 
 
 def timeline_part(played: Played, key: str) -> Iterator[str]:
