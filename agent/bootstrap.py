@@ -17,6 +17,7 @@ from agent.clouds.aws import AwsPools
 from agent.cluster_access import ClusterEndpoint
 from agent.core.costing import node_cost
 from agent.core.policy import Policy, parse_policy
+from agent.core.rules.contradictions import unknown_pools
 from agent.errors import BadSettings, NotAuthorised, NothingRecorded
 from agent.ledger.claim import claimed
 from agent.ledger.store import SqlLedger, sqlite_url
@@ -99,6 +100,8 @@ def read_policy(path: Path, catalog: Catalog) -> Policy:
     where = ("limits", "max_cost_per_hour")
     if ceiling.currency != catalog.home_currency and ceiling.currency not in catalog.rates:
         findings.add(where, f"the catalogue has no rate for {ceiling.currency}", f"write it in {catalog.home_currency}")
+    for found in unknown_pools(policy, catalog):
+        findings.add((found.key,), found.says, found.fix)
     findings.raise_if_any()
     cheapest = min((node_cost(catalog, row) for row in catalog.cloud_pools()), default=None)
     if cheapest and catalog.in_home_currency(ceiling) < cheapest:
