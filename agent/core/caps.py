@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from agent.core.costing import node_cost, rented_cost
 from agent.core.decision import PoolChange, Proposal, Reason, ReasonCode
@@ -40,17 +41,42 @@ def cap_growth(
     reasons: list[Reason] = []
     changes: list[PoolChange] = []
     for change in proposal.changes:
-        allowed = change.delta
-        for code, most, text in _rules(change, room, snapshot, policy):
-            if most < allowed:
-                allowed = max(0, most)
-                cut = f"{text}: {change.delta} nodes of {change.pool} became {allowed}"
-                reasons.append(Reason(code=code, text=cut))
+        allowed, found = _allowed(change, _rules(change, room, snapshot, policy))
+        reasons.extend(found)
         _take(room, change, allowed, snapshot, policy)
         if allowed:
             after = Nodes(change.before + allowed)
-            changes.append(replace(change, after=after, replaces=change.replaces[:allowed]))
+            units = change.units if allowed == change.delta else ()
+            changes.append(replace(change, after=after, replaces=change.replaces[:allowed], units=units))
     return replace(proposal, changes=tuple(changes)), tuple(reasons)
+
+
+def _allowed(change: PoolChange, rules: Iterator[_Rule]) -> tuple[int, list[Reason]]:
+    """How many of a change's nodes pass every cap, cut between its units, and what cut them."""
+    allowed, found = change.delta, []
+    for code, most, text in rules:
+        if most < allowed:
+            allowed = _whole_units(change, max(0, most))
+            whole = ", for a gang's nodes come whole or not at all" if 0 <= allowed < most else ""
+            cut = f"{text}: {change.delta} nodes of {change.pool} became {allowed}{whole}"
+            found.append(Reason(code=code, text=cut))
+    return allowed, found
+
+
+def _whole_units(change: PoolChange, most: int) -> int:
+    """The most nodes up to `most` that do not end inside a unit."""
+    if not change.units:
+        return most
+    return max(total for total in accumulate(change.units, initial=0) if total <= most)
+
+
+def _step(change: PoolChange, room: _Room, policy: Policy) -> int:
+    """A gang larger than a step is let through whole when it comes first: else it could never start."""
+    step = room.step or 0
+    is_first = step == policy.queue_pressure.max_step
+    if change.units and is_first and policy.placement.gang_may_exceed_step:
+        return max(step, change.units[0])
+    return step
 
 
 def _room(snapshot: Snapshot, policy: Policy, budget: Money | None, *, has_step: bool) -> _Room:
@@ -81,7 +107,11 @@ def _rules(change: PoolChange, room: _Room, snapshot: Snapshot, policy: Policy) 
     most_cost = snapshot.catalog.in_home_currency(limits.max_cost_per_hour)
     yield ReasonCode.COST_LIMIT, _times(room.cost, each), f"at most {most_cost} an hour in all"
     if room.step is not None:
-        yield ReasonCode.STEP_LIMIT, room.step, f"at most {policy.queue_pressure.max_step} nodes a step"
+        yield (
+            ReasonCode.STEP_LIMIT,
+            _step(change, room, policy),
+            f"at most {policy.queue_pressure.max_step} nodes a step",
+        )
     if room.budget is not None:
         text = f"{show_duration(limits.commit_for)} of each must fit in the {room.budget} that the budget has left"
         yield ReasonCode.BUDGET, _times(room.budget, each.for_duration(limits.commit_for)), text

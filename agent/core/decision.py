@@ -85,7 +85,8 @@ class Evidence:
 class PoolChange:
     """A new configured size of one pool. `victims` are the instance ids that shall go, all of them.
 
-    `replaces`: the nodes under notice whose replacements a growth brings, or whose places a shrink ends.
+    `replaces`: the nodes under notice whose replacements a growth brings, or whose places a shrink ends. `units`: a
+    growth may be cut only between these counts, for part of a gang's nodes is worth nothing; none: anywhere.
     """
 
     pool: str
@@ -94,6 +95,7 @@ class PoolChange:
     after: Nodes
     victims: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
+    units: tuple[int, ...] = ()
 
     @property
     def delta(self) -> int:

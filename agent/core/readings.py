@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from agent.core.snapshot import LaunchFailure, Unknown
 from contract.units import GiB, Gpus, Nodes, Percent
+from contract.work import DataClass, Tier, WorkKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,28 @@ class ClusterNode:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PodWork:
+    """What a pod says of its work, by label or annotation; `doubts`: values that mean nothing, and what they became."""
+
+    tier: Tier = Tier.PRODUCTION
+    kind: WorkKind = WorkKind.OTHER
+    data: DataClass = DataClass.OPEN
+    needs_low_latency: bool = False
+    runtime: timedelta | None = None
+    deadline: datetime | None = None
+    user: str = ""
+    doubts: tuple[str, ...] = ()
+
+
+_UNSAID = PodWork()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPod:
-    """A pod that asks for GPUs and has not ended. `node` None: it waits. `task` groups a gang."""
+    """A pod that asks for GPUs and has not ended. `node` None: it waits. `task` groups a gang.
+
+    `started_at`: when its node took it up, once it has.
+    """
 
     name: str
     node: str | None
@@ -39,6 +60,8 @@ class ClusterPod:
     preemptible: bool
     created_at: datetime
     wants: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    work: PodWork = _UNSAID
+    started_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,9 @@ from math import inf
 
 from agent.core.outlook import Need, Outlook, Shares
 
+# The hours that its leaving takes from the others count this much: they may start sooner by other luck as well.
+_OTHERS = 0.8
+
 
 @dataclass(slots=True, eq=False)
 class Waiting:
@@ -128,7 +131,8 @@ class WaitingRoom:
             without = sofar
             for other in self.line[place + 1 :]:
                 without += self._burden(other, plan.book(other.need, now), now)
-            saved = total - without
+            own = self._burden(task, task.planned, now)
+            saved = own + _OTHERS * (total - without - own)
             price = self._price(task)
             task.slack = price - saved
             gain = saved / price - 1

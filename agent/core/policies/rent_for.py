@@ -6,7 +6,7 @@ Shared by the two pressures that rent for the queue; when to rent is theirs to s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.core.decision import Alternative, PoolChange, Reason, ReasonCode
 from agent.core.memory import Memory
@@ -40,13 +40,14 @@ def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -
     if not parting.leaving and parting.staying:
         text = f"all {len(parting.staying)} waiting tasks do better to wait for owned GPUs"
         return Wanted(changes=(), reason=Reason(code=ReasonCode.WORTH_WAITING, text=text), alternatives=stay)
-    market = offers(snapshot, closed_pools(snapshot, memory))
-    placed = place(snapshot, parting.leaving, market, policy.queue_pressure.max_step)
+    rules = policy.placement
+    market = offers(snapshot, closed_pools(snapshot, memory), rules, memory.failures)
+    placed = place(snapshot, parting.leaving, market, policy.queue_pressure.max_step, rules)
     alternatives = (*placed.alternatives, *stay)
     if not placed.nodes:
         return Wanted(changes=(), reason=_no_need(placed, snapshot), alternatives=alternatives)
     return Wanted(
-        changes=_changes(snapshot, _at_least(placed, snapshot, least)),
+        changes=_changes(snapshot, _at_least(placed, snapshot, least), dict(placed.units)),
         reason=Reason(code=ReasonCode.TRIGGERED, text=_need(parting, placed)),
         alternatives=alternatives,
     )
@@ -65,7 +66,9 @@ def _need(parting: Parting, placed: Placement) -> str:
     leaving: Sequence[QueuedTask] = parting.leaving
     gpus = sum(task.gpus for task in leaving)
     stay = f"; {len(parting.staying)} others do better to wait" if parting.staying else ""
-    return f"{len(leaving)} tasks wait for {gpus} GPUs; {placed.covered} of them fit in what is there or coming{stay}"
+    limits = "".join(f"; {limit.text}" for limit in placed.limits)
+    fits = f"{placed.covered} of them fit in what is there or coming"
+    return f"{len(leaving)} tasks wait for {gpus} GPUs; {fits}{stay}{limits}"
 
 
 def _staying(snapshot: Snapshot, staying: Sequence[Stay]) -> tuple[Alternative, ...]:
@@ -103,5 +106,13 @@ def _at_least(placed: Placement, snapshot: Snapshot, least: Nodes) -> dict[str, 
     return new
 
 
-def _changes(snapshot: Snapshot, new: Mapping[str, int]) -> tuple[PoolChange, ...]:
-    return tuple(more(snapshot.pool(pool), count) for pool, count in new.items())
+def _changes(
+    snapshot: Snapshot, new: Mapping[str, int], units: Mapping[str, tuple[int, ...]]
+) -> tuple[PoolChange, ...]:
+    """The changes, each with the counts at which a cap may cut it; what was added for the least step is loose."""
+    changes = []
+    for pool, count in new.items():
+        whole = units.get(pool, ())
+        loose = (1,) * (count - sum(whole))
+        changes.append(replace(more(snapshot.pool(pool), count), units=(*whole, *loose)))
+    return tuple(changes)
