@@ -185,6 +185,12 @@ class LedgerBroken(SpillwayError):
     exit_code = ExitCode.ERROR
 
 
+class InputsUnreadable(LedgerBroken):
+    """What a decision was made on was stored by a version that this one cannot read whole."""
+
+    code = "inputs_unreadable"
+
+
 class NothingRecorded(SpillwayError):
     """The ledger holds no such decision."""
 

@@ -138,15 +138,21 @@ class TickRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDecision:
-    """A decision read back from the ledger."""
+    """A decision read back from the ledger, as the second look left it."""
 
     id: int
-    snapshot: Snapshot
-    policy: Policy
-    memory_before: Memory
-    decided: Decision
     decision: Decision
     withdrawn: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredInputs:
+    """What a decision was made on, and what decide() said: enough to make it again."""
+
+    snapshot: Snapshot
+    policy: Policy
+    memory: Memory
+    decided: Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,3 +217,6 @@ class LedgerStore(Protocol):
 
     def decision(self, decision_id: int) -> StoredDecision | None:
         """One decision by id."""
+
+    def inputs(self, decision_id: int) -> StoredInputs | None:
+        """What a decision was made on. Raises InputsUnreadable when another version stored what this cannot read."""

@@ -61,7 +61,7 @@ def arbitrate(proposals: Sequence[Proposal], snapshot: Snapshot, policy: Policy,
             if capped.changes:
                 chosen, caps = capped, found
             else:
-                rejected.append((proposal, found[-1]))
+                rejected.append((proposal, _all(found)))
     return Decision(
         taken_at=snapshot.taken_at,
         chosen=chosen or _hold(rejected),
@@ -84,6 +84,11 @@ def _outranked(proposal: Proposal, chosen: Proposal) -> Reason:
     if proposal.action is Action.HOLD:
         return proposal.reason
     return Reason(code=ReasonCode.OUTRANKED, text=f"{chosen.policy} comes first")
+
+
+def _all(caps: Sequence[Reason]) -> Reason:
+    """The caps that left nothing of a growth, as one reason; its code is that of the last."""
+    return Reason(code=caps[-1].code, text="; ".join(dict.fromkeys(cap.text for cap in caps)))
 
 
 def _cool_down(proposal: Proposal, now: datetime, policy: Policy, memory: Memory) -> Reason | None:

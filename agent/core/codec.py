@@ -56,6 +56,19 @@ def from_json(kind: type[T], stored: object) -> T:
         raise CodecError(f"not a stored {kind.__name__}: {error}") from error
 
 
+def left_out(stored: object, read: Json, where: str = "") -> tuple[str, ...]:
+    """The places of `stored` that the value read from it does not have: its reader knows less than its writer did."""
+    if isinstance(stored, dict) and isinstance(read, dict):
+        parts = [(f"{where}.{key}".lstrip("."), part, read.get(key)) for key, part in stored.items() if key in read]
+        missing = tuple(f"{where}.{key}".lstrip(".") for key in stored if key not in read)
+    elif isinstance(stored, list) and isinstance(read, list):
+        parts = [(f"{where}[{number}]", *pair) for number, pair in enumerate(zip(stored, read, strict=True))]
+        missing = ()
+    else:
+        return ()
+    return (*missing, *(place for name, old, new in parts for place in left_out(old, new, name)))
+
+
 def _datetime_text(value: datetime) -> str:
     if value.tzinfo is None:
         raise CodecError("a time without a zone cannot be stored")

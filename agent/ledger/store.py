@@ -16,16 +16,16 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from agent.core.codec import CodecError, from_json, to_json
+from agent.core.codec import CodecError, from_json, left_out, to_json
 from agent.core.config_change import ConfigChange
 from agent.core.decision import Action, Decision
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
 from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
-from agent.errors import LedgerBroken
+from agent.errors import InputsUnreadable, LedgerBroken
 from agent.ledger import schema
-from agent.ports import ChangeState, StoredChange, StoredDecision, TickRecord
+from agent.ports import ChangeState, StoredChange, StoredDecision, StoredInputs, TickRecord
 from contract.units import Nodes
 
 T = TypeVar("T")
@@ -39,6 +39,10 @@ class _Inputs:
     policy: Policy
     memory: Memory
     decided: Decision
+
+
+# Without the inputs: they are nine tenths of a row, and only a rerun reads them.
+_DECISIONS: sa.Select[Any] = sa.select(schema.tick.c.id, schema.tick.c.withdrawn, schema.tick.c.decision)
 
 
 class SqlLedger:
@@ -126,17 +130,24 @@ class SqlLedger:
             return tuple(_stored_change(row) for row in connection.execute(newest))
 
     def decisions(self, limit: int, *, actions_only: bool) -> tuple[StoredDecision, ...]:
-        query = sa.select(schema.tick).order_by(schema.tick.c.id.desc()).limit(limit)
+        query = _DECISIONS.order_by(schema.tick.c.id.desc()).limit(limit)
         if actions_only:
             query = query.where(schema.tick.c.action != Action.HOLD.value)
         with self._guarded(), self._engine.connect() as connection:
             return tuple(_stored_decision(row) for row in connection.execute(query))
 
     def decision(self, decision_id: int) -> StoredDecision | None:
-        query = sa.select(schema.tick).where(schema.tick.c.id == decision_id)
+        query = _DECISIONS.where(schema.tick.c.id == decision_id)
         with self._guarded(), self._engine.connect() as connection:
             row = connection.execute(query).one_or_none()
             return None if row is None else _stored_decision(row)
+
+    def inputs(self, decision_id: int) -> StoredInputs | None:
+        query = sa.select(schema.tick.c.inputs).where(schema.tick.c.id == decision_id)
+        with self._guarded(), self._engine.connect() as connection:
+            packed = connection.execute(query).scalar()
+            stored = None if packed is None else json.loads(zlib.decompress(packed))
+        return None if stored is None else _read_inputs(stored, f"decision {decision_id}")
 
     def _last_words(self) -> sa.Select[Any]:
         """Each change with the newest event about it."""
@@ -212,16 +223,20 @@ def _event_row(tick_id: int, event: NodeEvent) -> dict[str, object]:
 
 
 def _stored_decision(row: sa.Row[Any]) -> StoredDecision:
-    inputs = _unpack(_Inputs, row.inputs)
-    return StoredDecision(
-        id=row.id,
-        snapshot=inputs.snapshot,
-        policy=inputs.policy,
-        decided=inputs.decided,
-        memory_before=inputs.memory,
-        decision=_unpack(Decision, row.decision),
-        withdrawn=row.withdrawn,
-    )
+    return StoredDecision(id=row.id, decision=_unpack(Decision, row.decision), withdrawn=row.withdrawn)
+
+
+def _read_inputs(stored: object, name: str) -> StoredInputs:
+    """Whole or not at all: inputs that lost a field on the way in would make another decision."""
+    hint = "run the version of Spillway that made it; 'spillway explain' without --rerun tells the stored decision"
+    try:
+        inputs = from_json(_Inputs, stored)
+    except CodecError as error:
+        why = f"its inputs were stored by another version: {error}"
+        raise InputsUnreadable(why, target=name, hint=hint) from error
+    if lost := left_out(stored, to_json(inputs)):
+        raise InputsUnreadable(f"its inputs hold what this version does not know: {lost[0]}", target=name, hint=hint)
+    return StoredInputs(snapshot=inputs.snapshot, policy=inputs.policy, memory=inputs.memory, decided=inputs.decided)
 
 
 def _stored_change(row: sa.Row[Any]) -> StoredChange:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,9 @@ import typer
 from rich.markup import escape
 
 from agent.bootstrap import open_ledger
-from agent.core.decision import Action, Alternative, Decision, ReasonCode
-from agent.core.explain import headline, sentences
-from agent.errors import NothingRecorded
+from agent.core.explain import Loser, headline, losers, sentences
+from agent.core.rerun import Difference, rerun
+from agent.errors import ExitCode, NothingRecorded
 from agent.ports import LedgerStore, StoredDecision
 from contract.units import Money
 from spillway.output import Format, OutputOption, console, errors, plain, print_json, table
@@ -38,14 +39,22 @@ def decisions(
 
 def explain(
     which: Annotated[str, typer.Argument(metavar="[ID|latest]", help="an id, or the newest action")] = "latest",
+    again: Annotated[bool, typer.Option("--rerun", help="decide again on the stored inputs and compare")] = False,
     ledger: LedgerOption = None,
     output: OutputOption = Format.TEXT,
-) -> None:
-    """Say why a decision was made: what was seen, what was considered, why each lost, what it costs."""
-    item = _find(find_ledger(ledger), which)
+) -> int:
+    """Say why a decision was made: what was seen, what was considered, why each lost, what it costs.
+
+    With --rerun the shipped rules decide once more on the inputs that the ledger kept; exit code 7 when
+    they now say something else.
+    """
+    store = find_ledger(ledger)
+    item = _find(store, which)
+    if again:
+        return _rerun(store, item, output)
     if output is Format.JSON:
         print_json(_explained(item))
-        return
+        return ExitCode.OK
     out = console()
     first, *others = sentences(item.decision)
     out.print(f"[bold]Decision {item.id}, {item.decision.taken_at:%Y-%m-%d %H:%M:%S} UTC.[/] {escape(first)}")
@@ -53,6 +62,32 @@ def explain(
         out.print(f"  {escape(line)}")
     if item.withdrawn:
         out.print(f"  Withdrawn before anything was touched: {escape(item.withdrawn)}.")
+    return ExitCode.OK
+
+
+def _rerun(store: LedgerStore, item: StoredDecision, output: Format) -> ExitCode:
+    inputs = store.inputs(item.id)
+    if inputs is None:
+        raise NothingRecorded(f"there are no inputs of decision {item.id}", target="ledger", hint="name another one")
+    found = rerun(inputs.snapshot, inputs.policy, inputs.memory, inputs.decided)
+    if output is Format.JSON:
+        print_json({**_summary(item), "same": not found, "differences": [plain(difference) for difference in found]})
+    else:
+        _show_rerun(item, found)
+    return ExitCode.UNEXPECTED_CHANGES if found else ExitCode.OK
+
+
+def _show_rerun(item: StoredDecision, found: Sequence[Difference]) -> None:
+    out = console()
+    name = f"Decision {item.id}, {item.decision.taken_at:%Y-%m-%d %H:%M:%S} UTC, decided again on its stored inputs"
+    if not found:
+        out.print(f"{name}: the same, bit for bit.")
+        return
+    out.print(f"{name}: {len(found)} field{'s differ' if len(found) > 1 else ' differs'}.")
+    for difference in found:
+        out.print(f"  {escape(difference.field)}")
+        out.print(f"    stored: {escape(difference.stored or '(no such field)')}")
+        out.print(f"    again:  {escape(difference.again or '(no such field)')}")
 
 
 def find_ledger(named: str | None) -> LedgerStore:
@@ -112,35 +147,19 @@ def _explained(item: StoredDecision) -> dict[str, object]:
             "changes": [plain(change) for change in decision.changes],
         },
         "evidence": [plain(piece) for piece in decision.chosen.evidence],
-        "alternatives": [_alternative(other) for other in decision.chosen.alternatives] + _losers(decision),
+        "alternatives": [_loser(loser) for loser in losers(decision)],
         "caps": [plain(cap) for cap in decision.caps],
         "sentences": list(sentences(decision)),
     }
 
 
-def _alternative(other: Alternative) -> dict[str, object]:
+def _loser(loser: Loser) -> dict[str, object]:
     return {
-        "what": other.what,
-        "cost_per_hour": money_data(other.cost_per_hour),
-        "lost_because": {"code": other.lost_because.code.value, "text": other.lost_because.text},
+        "what": loser.what,
+        "by": loser.by,
+        "cost_per_hour": None if loser.cost_per_hour is None else money_data(loser.cost_per_hour),
+        "lost_because": {"code": loser.lost_because.code.value, "text": loser.lost_because.text},
     }
-
-
-def _losers(decision: Decision) -> list[dict[str, object]]:
-    losers: list[dict[str, object]] = [
-        {
-            "what": f"{proposal.policy}: {proposal.action}",
-            "cost_per_hour": None,
-            "lost_because": {"code": reason.code.value, "text": reason.text},
-        }
-        for proposal, reason in decision.rejected
-    ]
-    if decision.action is not Action.HOLD:
-        nothing = {"amount": "0", "currency": decision.cost_per_hour.currency}
-        text = f"{decision.chosen.policy} asks for a change: {decision.chosen.reason.text}"
-        lost = {"code": ReasonCode.OUTRANKED.value, "text": text}
-        losers.append({"what": "do nothing", "cost_per_hour": nothing, "lost_because": lost})
-    return losers
 
 
 def money_data(money: Money) -> dict[str, str]:

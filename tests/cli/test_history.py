@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -179,3 +180,51 @@ def test_the_word_about_the_demos_ledger_never_spoils_json(
     ledger.rename(nowhere / "out" / "demo" / "ledger.db")
     _run(["decisions", "-o", "json"])
     assert len(json.loads(capsys.readouterr().out)["decisions"]) == 2
+
+
+def test_a_past_decision_is_made_again_bit_for_bit(ledger: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in ("1", "2", "3", "4"):
+        code, out, err = run(ledger, capsys, "explain", number, "--rerun")
+        assert (code, err) == (ExitCode.OK, "")
+        assert "the same, bit for bit" in out
+    code, out, _ = run(ledger, capsys, "explain", "1", "--rerun", "--output", "json")
+    document = json.loads(out)
+    assert (code, document["id"], document["same"], document["differences"]) == (ExitCode.OK, 1, True, [])
+
+
+def test_a_decision_that_comes_out_otherwise_is_seven_with_its_fields(
+    ledger: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = SqlLedger(sqlite_url(ledger))
+    tick = a_tick(a_snapshot(NOON + 4 * EVERY, queue=tasks(7)))
+    cheaper = replace(tick.decided, cost_per_hour=tick.decided.cost_per_hour * 2)
+    number = store.record(replace(tick, decided=cheaper, decision=cheaper))
+    store.close()
+    code, out, err = run(ledger, capsys, "explain", str(number), "--rerun")
+    assert (code, err) == (ExitCode.UNEXPECTED_CHANGES, "")
+    assert "1 field differs." in out
+    assert "cost_per_hour.amount" in out
+    code, out, _ = run(ledger, capsys, "explain", str(number), "--rerun", "--output", "json")
+    assert code == ExitCode.UNEXPECTED_CHANGES
+    assert json.loads(out)["differences"] == [
+        {"field": "cost_per_hour.amount", "stored": '"3891.062"', "again": '"1945.531"'}
+    ]
+
+
+def test_a_hold_tells_the_pools_that_the_held_policies_considered(
+    nowhere: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = nowhere / "ledger.db"
+    store = SqlLedger(sqlite_url(path))
+    snapshot = a_snapshot(NOON, queue=tasks(7))
+    before = replace(watched(snapshot, SPAN), last_grow=NOON - EVERY)
+    decision, _ = decide(snapshot, a_policy(), before)
+    store.record(replace(a_tick(snapshot), memory_before=before, decided=decision, decision=decision))
+    store.close()
+    code, out, _ = run(path, capsys, "explain", "1", "--output", "json")
+    document = json.loads(out)
+    assert (code, document["decision"]["action"]) == (ExitCode.OK, "hold")
+    lost = {item["what"]: item for item in document["alternatives"]}
+    assert lost["queue_pressure: grow ack-a100-od 0 -> 7 (+7)"]["lost_because"]["code"] == "cool_down"
+    assert lost["eks-l4-spot +7"]["by"] == "queue_pressure"
+    assert any("eks-l4-spot +7" in line for line in document["sentences"])

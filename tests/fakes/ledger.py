@@ -9,7 +9,7 @@ from agent.core.config_change import ConfigChange
 from agent.core.decision import Action
 from agent.core.memory import Memory
 from agent.errors import LedgerBroken
-from agent.ports import ChangeState, StoredChange, StoredDecision, TickRecord
+from agent.ports import ChangeState, StoredChange, StoredDecision, StoredInputs, TickRecord
 
 
 @dataclass
@@ -70,17 +70,15 @@ class FakeLedger:
     def decision(self, decision_id: int) -> StoredDecision | None:
         return self._stored(decision_id) if 1 <= decision_id <= len(self._ticks) else None
 
+    def inputs(self, decision_id: int) -> StoredInputs | None:
+        if not 1 <= decision_id <= len(self._ticks):
+            return None
+        tick = self._ticks[decision_id - 1]
+        return StoredInputs(snapshot=tick.snapshot, policy=tick.policy, memory=tick.memory_before, decided=tick.decided)
+
     def _stored(self, number: int) -> StoredDecision:
         tick = self._ticks[number - 1]
-        return StoredDecision(
-            id=number,
-            snapshot=tick.snapshot,
-            policy=tick.policy,
-            decided=tick.decided,
-            memory_before=tick.memory_before,
-            decision=tick.decision,
-            withdrawn=tick.withdrawn,
-        )
+        return StoredDecision(id=number, decision=tick.decision, withdrawn=tick.withdrawn)
 
     def _check(self) -> None:
         if self.broken:

@@ -56,10 +56,13 @@ def test_every_held_tick_says_why_and_the_ledger_keeps_it(hand: StageHand, mode:
     blind_from_now(stage, mode)
     stage.submit(FILL, a_job("task", duration_s=9e5))
     stage.run_for(timedelta(minutes=4))
-    stored = stage.agent.hands.ledger.decisions(99, actions_only=False)
+    ledger = stage.agent.hands.ledger
+    stored = ledger.decisions(99, actions_only=False)
     assert len(stored) == len(stage.reports) == 8
     for item in stored:
-        assert isinstance(item.snapshot.local_use, Unknown)
+        inputs = ledger.inputs(item.id)
+        assert inputs is not None
+        assert isinstance(inputs.snapshot.local_use, Unknown)
         assert item.decision.action is Action.HOLD
         assert item.decision.chosen.reason.code is ReasonCode.SIGNAL_UNKNOWN
         assert "local use is unknown: " in item.decision.chosen.reason.text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+import zlib
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,8 @@ from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action
 from agent.core.memory import Memory
 from agent.core.phases import node_events
-from agent.errors import LedgerBroken
+from agent.core.rerun import rerun
+from agent.errors import InputsUnreadable, LedgerBroken
 from agent.ledger.store import SqlLedger, sqlite_url
 from agent.ports import ChangeState, LedgerStore, TickRecord
 from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, tasks, watched
@@ -68,6 +72,7 @@ def test_a_new_ledger_knows_nothing(ledger: LedgerStore) -> None:
     assert ledger.decisions(9, actions_only=False) == ()
     assert ledger.open_changes() == ()
     assert ledger.decision(1) is None
+    assert ledger.inputs(1) is None
 
 
 def test_a_tick_is_read_back_as_it_was(ledger: LedgerStore) -> None:
@@ -75,9 +80,11 @@ def test_a_tick_is_read_back_as_it_was(ledger: LedgerStore) -> None:
     number = ledger.record(tick)
     stored = ledger.decision(number)
     assert stored is not None
-    assert stored.snapshot == tick.snapshot
-    assert stored.memory_before == tick.memory_before
     assert stored.decision == tick.decision
+    inputs = ledger.inputs(number)
+    assert inputs is not None
+    assert (inputs.snapshot, inputs.policy, inputs.memory) == (tick.snapshot, tick.policy, tick.memory_before)
+    assert inputs.decided == tick.decided
     assert ledger.memory() == tick.memory_after
 
 
@@ -90,10 +97,9 @@ def test_what_a_failed_attempt_taught_is_where_the_next_tick_starts(ledger: Ledg
 
 def test_a_stored_decision_runs_again_to_the_same_answer(ledger: LedgerStore) -> None:
     number = ledger.record(a_tick())
-    stored = ledger.decision(number)
-    assert stored is not None
-    again, _ = decide(stored.snapshot, stored.policy, stored.memory_before)
-    assert again == stored.decided
+    inputs = ledger.inputs(number)
+    assert inputs is not None
+    assert rerun(inputs.snapshot, inputs.policy, inputs.memory, inputs.decided) == ()
 
 
 def test_decisions_come_newest_first_and_actions_can_be_picked(ledger: LedgerStore) -> None:
@@ -162,3 +168,29 @@ def test_a_damaged_row_is_one_clear_error(tmp_path: Path) -> None:
         connection.execute("UPDATE memory SET content = x'00'")
     with pytest.raises(LedgerBroken):
         SqlLedger(sqlite_url(path)).memory()
+
+
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda stored: stored["snapshot"].pop("pools"), "pools"),
+        (lambda stored: stored["snapshot"].update(weather=3), "snapshot.weather"),
+        (lambda stored: stored["policy"]["limits"].update(max_cloud_nodes="many"), "many"),
+    ],
+)
+def test_inputs_of_another_version_are_one_clear_error_and_the_decision_is_still_told(
+    tmp_path: Path, edit: Callable[[dict[str, Any]], object], says: str
+) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = SqlLedger(sqlite_url(path))
+    ledger.record(a_tick())
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TRIGGER tick_no_update")
+        [[packed]] = connection.execute("SELECT inputs FROM tick")
+        stored = json.loads(zlib.decompress(packed))
+        edit(stored)
+        connection.execute("UPDATE tick SET inputs = ?", [zlib.compress(json.dumps(stored).encode())])
+    assert ledger.decision(1) is not None
+    with pytest.raises(InputsUnreadable, match=says) as caught:
+        ledger.inputs(1)
+    assert caught.value.target == "decision 1"

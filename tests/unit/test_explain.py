@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import strategies as st
 
 from agent.core.codec import from_json, to_json
 from agent.core.decision import Action, Alternative, Decision, Evidence, PoolChange, Proposal, Reason, ReasonCode
-from agent.core.explain import headline, sentences
+from agent.core.explain import headline, losers, sentences
 from agent.core.snapshot import Unknown
 from contract.units import Money, Nodes
-from tests.builders import NOON, a_node, a_pool, a_snapshot, decided, tasks
+from tests.builders import NOON, a_node, a_pool, a_snapshot, decided, tasks, watched
 
 
 def cny(amount: str) -> Money:
@@ -85,6 +86,8 @@ def test_a_growth_is_told_from_what_is_bought_to_what_lost() -> None:
         "Considered eks-h100-od +7 at ¥2,743.19 an hour: lost because "
         "¥48.99 per GPU-hour against ¥34.74 of ack-a100-od.",
         "Considered idle_reclaim (hold): not quiet.",
+        "Considered do nothing at ¥0.00 an hour: lost because "
+        "queue_pressure asks for a change: 7 tasks wait for 56 GPUs.",
     )
 
 
@@ -94,6 +97,8 @@ def test_a_shrink_names_every_node_that_leaves_and_what_is_saved() -> None:
         "Because (idle_reclaim): 2 rented nodes have been idle for 1h.",
         "Seen: local GPU use 2.0 % now; wanted at or below 40.0 % for 10m (met).",
         "Leaving ack-a100-od: i-001, i-002; all other nodes are protected meanwhile.",
+        "Considered do nothing at ¥0.00 an hour: lost because "
+        "idle_reclaim asks for a change: 2 rented nodes have been idle for 1h.",
     )
 
 
@@ -104,6 +109,42 @@ def test_doing_nothing_is_explained_too_and_doubt_is_no_no() -> None:
         "Seen: q 0; wanted 5 (not met).",
         "Considered idle_reclaim (hold): queue_pressure comes first.",
     )
+
+
+def test_what_a_losing_policy_considered_is_told_too_and_twice_by_nobody() -> None:
+    """A hold has no pools of its own: those that could have been bought stand with the policy that was held."""
+    wanting = replace(GROW.chosen, policy="queue_pressure")
+    waiting = a_reason("2m left of the 5m after the last growth", ReasonCode.COOL_DOWN)
+    hold = replace(HOLD, rejected=((wanting, waiting), (replace(wanting, policy="wait_or_pay"), waiting)))
+    assert [(loser.by, loser.what) for loser in losers(hold)] == [
+        ("queue_pressure", "queue_pressure: grow ack-a100-od 0 -> 4 (+4) eks-a100-od 2 -> 3 (+1)"),
+        ("queue_pressure", "eks-h100-od +7"),
+        ("wait_or_pay", "wait_or_pay: grow ack-a100-od 0 -> 4 (+4) eks-a100-od 2 -> 3 (+1)"),
+    ]
+    lines = sentences(hold)
+    assert (
+        "Considered queue_pressure (grow ack-a100-od 0 -> 4 (+4) eks-a100-od 2 -> 3 (+1)): " + waiting.text + "."
+        in lines
+    )
+    assert sum("eks-h100-od +7" in line for line in lines) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(queued=st.integers(0, 40), use=st.floats(0, 100), last=st.integers(0, 20), idle=st.integers(0, 3))
+def test_every_alternative_of_every_policy_is_told_with_the_reason_it_lost(
+    queued: int, use: float, last: int, idle: int
+) -> None:
+    nodes = [a_node(number) for number in range(idle)]
+    snapshot = a_snapshot(use=use, queue=tasks(queued), pools=[a_pool(*nodes), a_pool(pool="eks-l4-spot")])
+    memory = replace(watched(snapshot), last_grow=NOON - timedelta(minutes=last))
+    decision = decided(snapshot, memory)
+    told = {(loser.what, loser.lost_because) for loser in losers(decision)}
+    considered = [decision.chosen, *(proposal for proposal, _ in decision.rejected)]
+    assert {(item.what, item.lost_because) for proposal in considered for item in proposal.alternatives} <= told
+    assert {reason for _, reason in decision.rejected} <= {reason for _, reason in told}
+    text = "\n".join(sentences(decision))
+    assert all(reason.text in text for _, reason in told)
+    assert all(cap.text in text for cap in decision.caps)
 
 
 @pytest.mark.parametrize("decision", [GROW, SHRINK, HOLD], ids=lambda decision: decision.action.value)
