@@ -17,6 +17,16 @@ GPU_RESOURCE = "nvidia.com/gpu"
 GPU_MEMORY_MIB = "nvidia.com/gpu.memory"
 TASK = "batch.kubernetes.io/job-name"
 DEPARTMENT = "spillway.dev/department"
+# What a pod says of its work: a label, or an annotation where a label cannot hold the value (a time, an address).
+TIER = "spillway.dev/tier"
+KIND = "spillway.dev/kind"
+DATA_CLASS = "spillway.dev/data-class"
+LOW_LATENCY = "spillway.dev/low-latency"
+RUNTIME = "spillway.dev/estimated-runtime"
+DEADLINE = "spillway.dev/deadline"
+USER = "spillway.dev/user"
+# The Alibaba device plugin's count of cards, also where HAMi shows each card as many.
+PHYSICAL_GPUS = "aliyun.accelerator/nvidia_count"
 
 
 class TaintEffect(StrEnum):

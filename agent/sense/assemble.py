@@ -7,7 +7,8 @@ counts as joined, not as ready (I32). Sizes and shapes come from the catalogue, 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
 
 from agent.core.policy import UseSignal
 from agent.core.readings import (
@@ -19,18 +20,25 @@ from agent.core.readings import (
     Readings,
 )
 from agent.core.snapshot import (
+    LocalNode,
     LocalState,
     NodePhase,
     NodeView,
     PoolState,
     QueuedTask,
+    RunningTask,
     Snapshot,
     Unknown,
 )
 from contract.catalog import Catalog, PoolRow
 from contract.units import Gpus, Nodes, Percent
+from contract.work import DataClass, WorkKind
 
 _MIN_REPORTING = 0.8
+# So many doubtful tasks are named in one picture; every picture goes into the ledger.
+_NAMED = 20
+# A gang of mixed labels is as far from leaving as its strictest pod.
+_STRICTNESS = tuple(DataClass)
 
 
 def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapshot:
@@ -44,25 +52,74 @@ def assemble(readings: Readings, catalog: Catalog, signal: UseSignal) -> Snapsho
         local=local,
         queue=_queue(readings, home),
         pools=_pools(readings, catalog),
-        notes=(*readings.use.notes, *(f"{stack}: {doubt.why}" for stack, doubt in readings.blind_stacks.items())),
+        notes=(
+            *readings.use.notes,
+            *(f"{stack}: {doubt.why}" for stack, doubt in readings.blind_stacks.items()),
+            *_doubts(readings, home),
+        ),
         blind_stacks=tuple(readings.blind_stacks),
     )
 
 
 def _local_state(home: set[str], readings: Readings) -> LocalState | Unknown:
-    gpus = used = 0
+    nodes: list[LocalNode] = []
+    running: list[RunningTask] = []
+    used = 0
     for cluster in sorted(home):
         reading = readings.clusters.get(cluster, Unknown(f"{cluster} was not read"))
         if isinstance(reading, Unknown):
             return reading
         used_by_node = _used_by_node(reading.pods)
         for node in reading.nodes:
-            if node.is_ready and not node.is_cordoned:
-                gpus += node.gpus
+            if node.is_ready and not node.is_cordoned and node.gpus:
+                # Where cards are shared more GPUs may be given out than there are cards.
+                free = Gpus(max(0, node.gpus - used_by_node[node.name]))
+                nodes.append(LocalNode(name=node.name, gpus=node.gpus, free=free))
                 used += used_by_node[node.name]
-    if gpus == 0:
+        running += _running(reading.pods)
+    if not nodes:
         return Unknown(f"no ready node with GPUs in {', '.join(sorted(home))}")
-    return LocalState(gpus=Gpus(gpus), gpus_used=Gpus(used))
+    gpus = Gpus(sum(node.gpus for node in nodes))
+    return LocalState(gpus=gpus, gpus_used=Gpus(used), nodes=tuple(nodes), running=tuple(running))
+
+
+def _running(pods: Iterable[ClusterPod]) -> list[RunningTask]:
+    """What holds GPUs, by task. A gang runs from the start of its last pod on: before that it only waits."""
+    gangs: defaultdict[str, list[ClusterPod]] = defaultdict(list)
+    for pod in pods:
+        if pod.node is not None:
+            gangs[pod.task].append(pod)
+    running = []
+    for task, members in gangs.items():
+        started = max(pod.started_at or pod.created_at for pod in members)
+        runtime = _longest(members)
+        running.append(
+            RunningTask(
+                task=task,
+                nodes=tuple((node, Gpus(gpus)) for node, gpus in sorted(_used_by_node(members).items())),
+                started_at=started,
+                ends_at=None if runtime is None else started + runtime,
+            )
+        )
+    return running
+
+
+def _longest(pods: Iterable[ClusterPod]) -> timedelta | None:
+    return max((pod.work.runtime for pod in pods if pod.work.runtime is not None), default=None)
+
+
+def _doubts(readings: Readings, home: set[str]) -> Iterator[str]:
+    """What pods say of their work and nobody understands, once a task."""
+    doubtful: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for cluster in sorted(home):
+        reading = readings.clusters.get(cluster)
+        for pod in reading.pods if isinstance(reading, ClusterReading) else ():
+            if pod.work.doubts:
+                doubtful.setdefault(pod.task, (pod.name, pod.work.doubts))
+    for task, (pod_name, doubts) in list(doubtful.items())[:_NAMED]:
+        yield f"pod {pod_name} of {task}: {'; '.join(doubts)}"
+    if len(doubtful) > _NAMED:
+        yield f"{len(doubtful) - _NAMED} other tasks have labels that mean nothing"
 
 
 def _utilization(readings: Readings, local: LocalState | Unknown) -> Percent | Unknown:
@@ -98,6 +155,8 @@ def _queue(readings: Readings, home: set[str]) -> tuple[QueuedTask, ...] | Unkno
 
 
 def _task(name: str, pods: list[ClusterPod]) -> QueuedTask:
+    """One gang. Where its pods differ, what asks most holds for all; of tiers the least urgent."""
+    works = [pod.work for pod in pods]
     return QueuedTask(
         task=name,
         department=pods[0].department,
@@ -108,6 +167,13 @@ def _task(name: str, pods: list[ClusterPod]) -> QueuedTask:
         queued_since=min(pod.created_at for pod in pods),
         pods=len(pods),
         wants=pods[0].wants,
+        tier=max((work.tier for work in works), key=lambda tier: tier.rank),
+        kind=next((work.kind for work in works if work.kind is not WorkKind.OTHER), WorkKind.OTHER),
+        data=max((work.data for work in works), key=_STRICTNESS.index),
+        needs_low_latency=any(work.needs_low_latency for work in works),
+        runtime=_longest(pods),
+        deadline=min((work.deadline for work in works if work.deadline is not None), default=None),
+        user=next((work.user for work in works if work.user), ""),
     )
 
 

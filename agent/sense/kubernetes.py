@@ -9,6 +9,7 @@ from kubernetes.client import CoreV1Api
 from agent.cluster_access import ClusterEndpoint, Json, connect, gpu_count, list_all, pod_gpus
 from agent.core.readings import ClusterNode, ClusterPod, ClusterReading
 from agent.errors import SignalUnavailable
+from agent.sense.pod_work import pod_work
 from contract import labels
 from contract.units import GiB, Gpus
 
@@ -47,10 +48,16 @@ def _node(node: Json) -> ClusterNode:
         labels=metadata.get("labels") or {},
         is_ready=conditions.get("Ready") == "True",
         is_cordoned=bool(spec.get("unschedulable")),
-        gpus=Gpus(gpu_count(status.get("allocatable") or {})),
+        gpus=_gpus(status.get("allocatable") or {}, metadata.get("labels") or {}),
         instance_id=instance_id(spec.get("providerID") or ""),
         created_at=_time(metadata["creationTimestamp"]),
     )
+
+
+def _gpus(allocatable: Json, own: Json) -> Gpus:
+    """Allocatable GPUs, but no more than cards: HAMi shows one card as many. A label alone is no GPU (I32)."""
+    count, cards = gpu_count(allocatable), str(own.get(labels.PHYSICAL_GPUS, ""))
+    return Gpus(min(count, int(cards)) if cards.isdecimal() and int(cards) else count)
 
 
 def _time(text: str) -> datetime:
@@ -68,7 +75,7 @@ def instance_id(provider_id: str) -> str:
 
 def _pod(pod: Json) -> ClusterPod:
     metadata, spec = pod["metadata"], pod["spec"]
-    own = metadata.get("labels") or {}
+    own, started = metadata.get("labels") or {}, (pod.get("status") or {}).get("startTime")
     return ClusterPod(
         name=metadata["name"],
         node=spec.get("nodeName") or None,
@@ -80,6 +87,8 @@ def _pod(pod: Json) -> ClusterPod:
         wants=_wanted_labels(spec),
         preemptible=any(_tolerates_spot(item) for item in spec.get("tolerations") or ()),
         created_at=_time(metadata["creationTimestamp"]),
+        work=pod_work(own, metadata.get("annotations") or {}),
+        started_at=_time(started) if started else None,
     )
 
 

@@ -208,11 +208,16 @@ def test_a_node_whose_labels_promise_a_gpu_that_is_not_there_has_none(server: Wi
     assert one_node(server, node).gpus == 0
 
 
-def test_shares_of_a_card_are_counted_as_the_scheduler_gives_them_out(server: WireServer) -> None:
-    """HAMi shows one card as ten; where use is asked of one card of ten, coverage makes it unknown (assemble)."""
-    node = a_node(gpus="10")
-    node["metadata"]["labels"] = {"aliyun.accelerator/nvidia_count": "1"}
-    assert one_node(server, node).gpus == 10
+@pytest.mark.parametrize(
+    ("gpus", "cards", "counted"),
+    [("10", "1", 1), ("40", "4", 4), ("8", "8", 8), ("6", "8", 6), ("0", "1", 0), (None, "1", 0)]
+    + [("8", "0", 8), ("8", "many", 8), ("8", "", 8)],
+)
+def test_shares_of_a_card_are_no_cards(server: WireServer, gpus: object, cards: str, counted: int) -> None:
+    """HAMi shows one card as ten: the count of cards wins. A card that cannot be given out is none (I32)."""
+    node = a_node(gpus=gpus)
+    node["metadata"]["labels"] = {labels.PHYSICAL_GPUS: cards}
+    assert one_node(server, node).gpus == counted
 
 
 @pytest.mark.parametrize(("ready", "is_ready"), [("True", True), ("False", False), ("Unknown", False), ("true", False)])
@@ -369,7 +374,7 @@ def test_ended_pods_are_not_even_asked_for(server: WireServer) -> None:
 
 EVALUATED = {
     "ack_gn5i_p4_cordoned_idle": (1, True, "i-00000000000000000000"),
-    "ack_gn7i_a10_hami_10_shares_1_gpu": (10, False, ""),
+    "ack_gn7i_a10_hami_10_shares_1_gpu": (1, False, ""),
     "ack_p100_v1_9": (1, False, ""),
     "eks_g4dn_2xlarge_gpu_resource_missing": (0, False, "i-00000000000000000"),
     "eks_g5_xlarge_karpenter_spot_tainted": (1, False, "i-00000000000000000"),

@@ -22,7 +22,7 @@ from agent.core.readings import (
     StackReading,
     UseReading,
 )
-from agent.core.snapshot import LaunchFailure, LocalState, NodePhase, PoolState, Snapshot, Unknown
+from agent.core.snapshot import LaunchFailure, LocalNode, LocalState, NodePhase, PoolState, Snapshot, Unknown
 from agent.sense.assemble import assemble
 from contract import labels
 from contract.units import GiB, Gpus, Nodes, Percent
@@ -194,7 +194,8 @@ def test_cards_of_nodes_that_cannot_work_need_not_report() -> None:
     nodes = (a_node("up"), a_node("down", ready=False), a_node("cordoned", cordoned=True))
     snapshot = picture(readings(use=the_use(50.0, 8), local=home(nodes=nodes)))
     assert snapshot.local_use == Percent(50.0)
-    assert snapshot.local == LocalState(gpus=Gpus(8), gpus_used=Gpus(0))
+    up = LocalNode(name="up", gpus=Gpus(8), free=Gpus(8))
+    assert snapshot.local == LocalState(gpus=Gpus(8), gpus_used=Gpus(0), nodes=(up,))
 
 
 def test_notes_of_the_metrics_reach_the_snapshot() -> None:
