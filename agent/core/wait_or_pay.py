@@ -78,12 +78,15 @@ class WaitingRoom:
         if not self.line:
             return Verdict(started)
         worse = self._total(now) - before
+        fresh = set(tasks)
         for task in self.line:
-            task.slack -= max(0.0, worse)
-        fresh = [task for task in tasks if task.slack == inf]
-        for task in fresh:
-            # Alone it is judged already: what it does to the line is what its leaving would save.
-            task.slack = self._price(task) - worse if len(tasks) == 1 else -1.0
+            if task not in fresh:
+                task.slack -= max(0.0, worse)
+            elif len(tasks) == 1:
+                # Alone it is judged already: what it does to the line is what its leaving would save.
+                task.slack = self._price(task) - worse
+            else:
+                task.slack = -1.0
         return Verdict(started, self.judge(now))
 
     def freed(self, now: float) -> list[tuple[Waiting, Shares]]:
@@ -125,6 +128,9 @@ class WaitingRoom:
     def _most_worth(self, now: float) -> Waiting | None:
         """Judge all with a negative slack; the one that pays most per GPU-hour, if any pays."""
         total, rest = self._plan(now)
+        if total == inf:
+            # It will never fit here: waiting has no end.
+            return next(task for task in self.line if task.planned == inf)
         best, most = None, 0.0
         for place, (plan, sofar) in rest.items():
             task = self.line[place]

@@ -26,7 +26,7 @@ from replay.site.estimates import Oracle
 from replay.site.machines import SOLD_OUT, Machine, Pool
 from replay.site.place import HOME, MayHost, Running, Site, Story
 from replay.site.truth import Truth
-from replay.trace import Trace
+from replay.trace import Job, Trace
 
 # A decider that is not the shipped one: changes for a snapshot, with whatever it remembers inside.
 Decider = Callable[[Snapshot], Sequence[PoolChange]]
@@ -119,7 +119,7 @@ class SiteRun:
         jobs = ground.trace.jobs
         site = Site(
             jobs=jobs,
-            tasks=[_task(number, ground.trace) for number in range(len(jobs))],
+            tasks=[queued_task(job, ground.trace.starts_at) for job in jobs],
             rack=Rack(ground.owned_nodes, ground.per_node, best_fit=True),
             owned_nodes=ground.owned_nodes,
             pools={row.pool: Pool(row) for row in _cheapest_first(ground.catalog)},
@@ -301,8 +301,8 @@ def _asks_for_nothing(policy: Policy) -> bool:
     return not keeps and not policy.prewarm.windows and not policy.warm_pool.nodes
 
 
-def _task(number: int, trace: Trace) -> QueuedTask:
-    job = trace.jobs[number]
+def queued_task(job: Job, starts_at: datetime) -> QueuedTask:
+    """A job as a task of the queue, before anybody tells its runtime."""
     pods = -(-job.gpus // 8)
     return QueuedTask(
         task=job.name,
@@ -311,7 +311,7 @@ def _task(number: int, trace: Trace) -> QueuedTask:
         gpus_per_pod=Gpus(min(job.gpus, 8)),
         gpu_memory=job.gpu_memory,
         preemptible=job.is_preemptible,
-        queued_since=_at(trace.starts_at, job.arrival_s),
+        queued_since=_at(starts_at, job.arrival_s),
         pods=pods,
         tier=job.tier,
         kind=job.kind,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,7 @@ from contract.catalog import Catalog, read_catalog
 from replay.bounds import best_possible
 from replay.contest import Arena, Entrant, NoSuchEntrant, Result, World, compete, enter
 from replay.differences import differences
+from replay.fitting import fitting
 from replay.html_report import report
 from replay.played import Played
 from replay.site.truth import Estimates, Truth
@@ -93,6 +95,7 @@ def replay(  # noqa: PLR0913 - the options of a command are its interface
     for path in traces:
         trace = _trace(path, trace_format, days, skip_bad=skip_bad)
         arena = Arena(trace=trace, catalog=rows, owned_nodes=_nodes(on_prem, rows), world=world, truth=truth)
+        arena = replace(arena, trace=fitting(arena, first.policy, skip_bad=skip_bad))
         played.append(_play(arena, entrants, bound=bound))
     _answer(played, output, html)
 

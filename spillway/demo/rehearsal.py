@@ -14,14 +14,24 @@ from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action, Decision
 from agent.core.memory import Memory
 from agent.core.policy import Policy
-from agent.core.snapshot import LocalState, NodePhase, NodeView, PoolState, QueuedTask, Snapshot, Unknown
+from agent.core.snapshot import (
+    LocalNode,
+    LocalState,
+    NodePhase,
+    NodeView,
+    PoolState,
+    QueuedTask,
+    RunningTask,
+    Snapshot,
+    Unknown,
+)
 from contract.catalog import Catalog, PoolRow
 from contract.units import GiB, Gpus, Nodes, Percent
 from sim.world.group_spec import Group, GroupSpec
 from sim.world.nodes import Node, Phase, Taint
 from sim.world.refusals import CloudRefusal
 from sim.world.results import Results
-from sim.world.workload import Job
+from sim.world.workload import Job, RunState
 from sim.world.world import World
 
 _PHASES = {
@@ -118,10 +128,31 @@ def world_snapshot(world: World, groups: dict[str, Group]) -> Snapshot:
         taken_at=world.ground.time(world.now_s),
         catalog=catalog,
         local_use=Percent(100.0 * used / gpus) if gpus else Unknown("no local GPU"),
-        local=LocalState(gpus=Gpus(gpus), gpus_used=Gpus(used)),
+        local=LocalState(
+            gpus=Gpus(gpus),
+            gpus_used=Gpus(used),
+            nodes=tuple(
+                LocalNode(name=node.name, gpus=Gpus(node.machine.gpus), free=Gpus(node.free)) for node in local
+            ),
+            running=_running(world, {node.name for node in local}),
+        ),
         queue=tuple(_task(world, run.job) for run in world.dispatcher.queue),
         pools=tuple(_pool(world, pool, group) for pool, group in groups.items()),
     )
+
+
+def _running(world: World, local: set[str]) -> tuple[RunningTask, ...]:
+    """What runs at home; nobody tells for how long."""
+    runs = (run for run in world.dispatcher.runs if run.state is RunState.RUNNING and run.started_s is not None)
+    tasks = (
+        RunningTask(
+            task=run.job.name,
+            nodes=tuple((pod.node.name, Gpus(pod.gpus)) for pod in run.pods if pod.node and pod.node.name in local),
+            started_at=world.ground.time(run.started_s or 0.0),
+        )
+        for run in runs
+    )
+    return tuple(task for task in tasks if task.nodes)
 
 
 def _task(world: World, job: Job) -> QueuedTask:

@@ -19,6 +19,7 @@ from agent.core.codec import from_json, to_json
 from agent.core.memory import Memory
 from agent.core.policy import Calendar, Policy, Prewarm, WarmPool, explain_policy, parse_policy, policy_schema
 from agent.core.rules.contradictions import unknown_pools
+from agent.core.rules.wait_or_pay import Join
 from contract.catalog import read_catalog
 from contract.fields import Findings
 from contract.problems import InvalidInput
@@ -83,14 +84,16 @@ def test_every_preset_is_good_and_names_only_pools_of_the_catalogue(file: Path) 
     assert {name for name, _ in explain_policy(policy)} >= {"sampling", "queue_pressure", "idle_reclaim", "limits"}
 
 
-def test_the_reference_is_r4_3_to_the_letter_and_the_shipped_policy_is_it_without_month_end() -> None:
+def test_the_reference_is_r4_3_to_the_letter_and_the_shipped_policy_adds_patience_and_leaves_month_end_out() -> None:
     reference = parse_policy(*read_document(REFERENCE))
     month_end, night = reference.calendar.windows
     assert (month_end.rule.last_days_of_month, month_end.nodes, month_end.lead) == (7, 10, timedelta(days=1))
     assert month_end.rule.length == timedelta(days=7)
     assert (night.rule.at, night.rule.length, night.give_back_idle) == (timedelta(hours=2), timedelta(hours=4), True)
     shipped = parse_policy(*read_document(STACKS / "policy.yaml"))
-    assert shipped == replace(reference, calendar=Calendar(windows=(night,)))
+    assert reference.wait_or_pay.join is Join.THRESHOLDS
+    assert shipped.wait_or_pay == replace(reference.wait_or_pay, join=Join.BOTH)
+    assert shipped == replace(reference, calendar=Calendar(windows=(night,)), wait_or_pay=shipped.wait_or_pay)
 
 
 def test_the_examples_in_comments_of_the_shipped_policy_are_good() -> None:
