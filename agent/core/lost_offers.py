@@ -80,8 +80,12 @@ def limited(ground: Ground, shapes: Sequence[Shape], most: int) -> Reason | None
     if not any(shape.is_cut and ground.index in shape.places for shape in shapes):
         return None
     if ground.offer.room == ground.new:
-        return Reason(code=ReasonCode.QUOTA, text=f"its quota of {ground.host.row.quota} leaves room for 0")
+        return _full(ground)
     return Reason(code=ReasonCode.STEP_LIMIT, text=f"the rest of the queue is beyond this step of {most}")
+
+
+def _full(ground: Ground) -> Reason:
+    return Reason(code=ReasonCode.QUOTA, text=f"its quota of {ground.host.row.quota} leaves room for 0")
 
 
 def _why(ground: Ground, shapes: Sequence[Shape], most: int) -> Reason:
@@ -94,9 +98,9 @@ def _why(ground: Ground, shapes: Sequence[Shape], most: int) -> Reason:
         return _unsuited(ground, shapes)
     if ground.limit:
         return ground.limit
-    for shape in suited:
-        if shape.winner:
-            return _dearer(ground, shape, shape.winner)
+    won = [(shape, shape.winner) for shape in suited if shape.winner]
+    if won:
+        return _dearer(ground, *won[0]) if ground.offer.room else _full(ground)
     covered = Reason(code=ReasonCode.COVERED_BY_COMING, text="what is there or coming takes all that would fit it")
     return limited(ground, suited, most) or covered
 
