@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from agent.ports import ClusterReader
 from agent.sense.kubernetes import KubernetesReader, instance_id
 from contract import labels
 from contract.units import GiB, Gpus
+from contract.work import DataClass, Tier
 from sim.world.clock import Clock
 from sim.world.faults import Fault, FaultKind, Target
 from sim.world.twin import Twin
@@ -210,8 +211,10 @@ def test_a_node_whose_labels_promise_a_gpu_that_is_not_there_has_none(server: Wi
 
 @pytest.mark.parametrize(
     ("gpus", "cards", "counted"),
-    [("10", "1", 1), ("40", "4", 4), ("8", "8", 8), ("6", "8", 6), ("0", "1", 0), (None, "1", 0)]
-    + [("8", "0", 8), ("8", "many", 8), ("8", "", 8)],
+    [
+        *(("10", "1", 1), ("40", "4", 4), ("8", "8", 8), ("6", "8", 6)),
+        *(("0", "1", 0), (None, "1", 0), ("8", "0", 8), ("8", "many", 8), ("8", "", 8)),
+    ],
 )
 def test_shares_of_a_card_are_no_cards(server: WireServer, gpus: object, cards: str, counted: int) -> None:
     """HAMi shows one card as ten: the count of cards wins. A card that cannot be given out is none (I32)."""
@@ -349,6 +352,18 @@ def test_the_least_memory_of_a_card_is_read_from_the_affinity(server: WireServer
 )
 def test_the_labels_of_ours_that_a_pod_insists_on_are_kept(server: WireServer, spec: Json, wants: object) -> None:
     assert one_pod(server, a_pod(**spec)).wants == wants
+
+
+def test_what_a_pod_says_of_its_work_is_read_from_labels_and_annotations(server: WireServer) -> None:
+    pod = a_pod(node="n-1")
+    pod["metadata"]["labels"] = {labels.TIER: "research", labels.DATA_CLASS: "secret"}
+    pod["metadata"]["annotations"] = {labels.RUNTIME: "2h"}
+    pod["status"]["startTime"] = "2026-11-30T09:00:00Z"
+    found = one_pod(server, pod)
+    assert (found.work.tier, found.work.data) == (Tier.RESEARCH, DataClass.SENSITIVE)
+    assert (found.work.runtime, len(found.work.doubts)) == (timedelta(hours=2), 1)
+    assert found.started_at == datetime(2026, 11, 30, 9, tzinfo=UTC)
+    assert one_pod(server, a_pod()).started_at is None
 
 
 # ---- pages ----

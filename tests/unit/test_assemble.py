@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,10 +23,21 @@ from agent.core.readings import (
     StackReading,
     UseReading,
 )
-from agent.core.snapshot import LaunchFailure, LocalNode, LocalState, NodePhase, PoolState, Snapshot, Unknown
+from agent.core.snapshot import (
+    LaunchFailure,
+    LocalNode,
+    LocalState,
+    NodePhase,
+    PoolState,
+    QueuedTask,
+    RunningTask,
+    Snapshot,
+    Unknown,
+)
 from agent.sense.assemble import assemble
 from contract import labels
 from contract.units import GiB, Gpus, Nodes, Percent
+from contract.work import DataClass, Tier, WorkKind
 from tests.builders import NOON, a_catalog
 
 POOL, CLOUD, HOME = "ack-a100-od", "cloud-gpu-a", "idc-gpu"
@@ -299,6 +311,90 @@ def test_a_launch_failure_is_handed_on() -> None:
     failure = LaunchFailure(code="NoStock", message="sold out", at=NOON)
     assert the_pool(readings(pool=PoolReading(instances=(), failure=failure))).failure == failure
     assert the_pool(readings(pool=Unknown("throttled"))).failure is None
+
+
+# ---- what pods say of their work ----
+
+
+def saying(pod: ClusterPod, **said: Any) -> ClusterPod:
+    return replace(pod, work=replace(pod.work, **said))
+
+
+def the_queue(*pods: ClusterPod) -> tuple[QueuedTask, ...]:
+    queue = picture(readings(local=home(*pods))).queue
+    assert not isinstance(queue, Unknown)
+    return queue
+
+
+def test_what_a_pod_says_of_its_work_is_in_the_queue() -> None:
+    pod = saying(
+        a_pod(),
+        tier=Tier.RESEARCH,
+        kind=WorkKind.HPO,
+        data=DataClass.LINK_ONLY,
+        needs_low_latency=True,
+        runtime=MINUTE,
+        deadline=NOON,
+        user="lin",
+    )
+    [task] = the_queue(pod)
+    assert (task.tier, task.kind, task.data) == (Tier.RESEARCH, WorkKind.HPO, DataClass.LINK_ONLY)
+    assert (task.needs_low_latency, task.runtime, task.deadline, task.user) == (True, MINUTE, NOON, "lin")
+
+
+def test_of_a_gang_that_disagrees_the_strictest_counts_and_nobody_overtakes() -> None:
+    pods = (
+        saying(a_pod("w-0", task="t"), tier=Tier.PRODUCTION_CORE, deadline=NOON + MINUTE, runtime=MINUTE),
+        saying(a_pod("w-1", task="t"), tier=Tier.RESEARCH, data=DataClass.SENSITIVE, runtime=2 * MINUTE, user="lin"),
+        saying(a_pod("w-2", task="t"), needs_low_latency=True, kind=WorkKind.PRETRAINING, deadline=NOON),
+    )
+    [task] = the_queue(*pods)
+    assert (task.tier, task.kind, task.data) == (Tier.RESEARCH, WorkKind.PRETRAINING, DataClass.SENSITIVE)
+    assert (task.needs_low_latency, task.runtime, task.deadline, task.user) == (True, 2 * MINUTE, NOON, "lin")
+
+
+def test_what_nobody_understands_is_noted_once_a_task() -> None:
+    doubt = "spillway.dev/tier 'prod' means nothing, taken as production"
+    pods = (saying(a_pod("w-0", task="r/t"), doubts=(doubt,)), saying(a_pod("w-1", task="r/t"), doubts=(doubt,)))
+    assert picture(readings(local=home(*pods))).notes == (f"pod w-0 of r/t: {doubt}",)
+    cloud = ClusterReading(cluster=CLOUD, nodes=(), pods=pods)
+    assert picture(readings(cloud=cloud)).notes == (), "the owned clusters are where work is submitted"
+    assert picture(readings(local=Unknown("401"))).notes == ()
+
+
+def test_a_flood_of_bad_labels_does_not_fill_the_ledger() -> None:
+    pods = (saying(a_pod(f"p-{number}"), doubts=("bad",)) for number in range(50))
+    notes = picture(readings(local=home(*pods))).notes
+    assert (len(notes), notes[-1]) == (21, "30 other tasks have labels that mean nothing")
+
+
+# ---- the owned nodes, and what runs there ----
+
+
+def the_local(*pods: ClusterPod, nodes: tuple[ClusterNode, ...]) -> LocalState:
+    local = picture(readings(local=home(*pods, nodes=nodes))).local
+    assert isinstance(local, LocalState)
+    return local
+
+
+def test_the_owned_nodes_that_can_work_are_listed_with_what_is_free() -> None:
+    nodes = (a_node("a"), a_node("b"), a_node("c", cordoned=True), a_node("d", ready=False), a_node("e", gpus=0))
+    local = the_local(a_pod("x", "a", gpus=3), a_pod("y", "b", gpus=9), a_pod("z", "c", gpus=2), nodes=nodes)
+    assert [(node.name, node.gpus, node.free) for node in local.nodes] == [("a", 8, 5), ("b", 8, 0)]
+    assert [task.task for task in local.running] == ["x", "y", "z"], "work on a cordoned node runs too"
+
+
+def test_a_gang_runs_from_the_start_of_its_last_pod_and_ends_as_it_said() -> None:
+    pods = (
+        replace(a_pod("w-0", "a", gpus=4, task="t"), started_at=NOON - 9 * MINUTE),
+        replace(a_pod("w-1", "b", gpus=8, task="t"), started_at=NOON - 5 * MINUTE),
+        a_pod("w-2", "a", gpus=2, task="t", age=7 * MINUTE),
+        a_pod("w-3", task="t"),
+    )
+    [quiet] = the_local(*pods, nodes=(a_node("a"), a_node("b"))).running
+    assert quiet == RunningTask(task="t", nodes=(("a", Gpus(6)), ("b", Gpus(8))), started_at=NOON - 5 * MINUTE)
+    [told] = the_local(*(saying(pod, runtime=30 * MINUTE) for pod in pods), nodes=(a_node("a"),)).running
+    assert told.ends_at == NOON + 25 * MINUTE
 
 
 # ---- whatever comes ----

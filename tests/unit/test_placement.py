@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from agent.core.decision import Reason, ReasonCode
+from agent.core.grounds import ground_of
 from agent.core.placement import Placement, offers, place
 from agent.core.rules.placement import DEFAULT, PlacementRules
 from agent.core.snapshot import NodePhase, PoolState, QueuedTask
@@ -395,3 +396,17 @@ def test_without_tasks_no_pool_is_wanted() -> None:
 def test_the_shipped_spot_row_takes_what_may_be_interrupted() -> None:
     queue = [a_task(number, memory=24, preemptible=True) for number in range(2)]
     assert bought(placed(queue, a_spot_row(), an_on_demand_row())) == {"eks-l4-spot": 2}
+
+
+def test_what_is_bought_for_others_elsewhere_changes_nothing_for_those_who_may_not_go_there() -> None:
+    bound, free = {"wants": ((labels.POOL, ("b",)),)}, {"wants": ((labels.POOL, ("a",)),)}
+    queue = [work(0, 4, **bound), work(1, 4, **free), work(2, 4, **bound), work(3, 4, **bound)]
+    result = placed(queue, a_row("a"), a_row("b", "90"))
+    assert (bought(result), result.covered) == ({"b": 2, "a": 1}, 1)
+
+
+def test_a_miscounted_gang_is_a_defect_and_no_purchase() -> None:
+    snapshot = a_snapshot(catalog=a_catalog(a_row("p")), pools=[a_pool(pool="p")])
+    [offer] = offers(snapshot, {})
+    with pytest.raises(AssertionError, match="must fit into the nodes"):
+        ground_of(snapshot, 0, offer).buy(1, 8, 2)
