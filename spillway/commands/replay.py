@@ -28,6 +28,7 @@ from replay.html_report import report
 from replay.played import Played
 from replay.site.truth import Estimates, Truth
 from replay.spot_history import SpotHistory, shipped_history
+from replay.synthetic import example_company_month
 from replay.trace import Trace
 from replay.traces.reader import TraceFormat
 from replay.traces.registry import read_trace
@@ -36,6 +37,8 @@ from spillway.commands.replay_view import as_data, show
 from spillway.output import errors, print_json
 
 STACKS = Path("stacks")
+# A made-up month of the example company, for who has no trace at hand.
+EXAMPLE = "company-month"
 _GPUS_PER_NODE = 8
 _DEFAULT_AGAINST = {
     World.REAL: ("queue-only", "burst-at-once", "cluster-autoscaler", "karpenter"),
@@ -51,7 +54,9 @@ class ReplayFormat(StrEnum):
     HTML = "html"
 
 
-TracesArgument = Annotated[list[Path], typer.Argument(help="recorded jobs; formats: docs/traces.md")]
+TracesArgument = Annotated[
+    list[Path], typer.Argument(help="recorded jobs (formats: docs/traces.md), or company-month, a made-up one")
+]
 PolicyOption = Annotated[Path, typer.Option("--policy", help="the policy file to judge")]
 CatalogOption = Annotated[Path, typer.Option("--catalog", help="pools, prices, boot times, quotas")]
 AgainstOption = Annotated[
@@ -119,7 +124,10 @@ def _nodes(on_prem: int, rows: Catalog) -> int:
 
 
 def _trace(path: Path, trace_format: TraceFormat | None, days: float, *, skip_bad: bool) -> Trace:
-    trace = read_trace(path, format=trace_format, skip_bad=skip_bad)
+    if path.name == EXAMPLE and not path.exists():
+        trace = example_company_month(0)
+    else:
+        trace = read_trace(path, format=trace_format, skip_bad=skip_bad)
     return first_days(trace, days) if days else trace
 
 
