@@ -57,7 +57,7 @@ def build(settings: Settings, on_progress: Callable[[str], object] = ignore) -> 
     """
     catalog = read_catalog(settings.project_dir / "stacks" / "catalog.yaml")
     policy = read_policy(settings.project_dir / "stacks" / "policy.yaml", catalog)
-    clock: Clock = HttpClock(settings.clock_url) if settings.clock_url else SystemClock()
+    clock = clock_at(settings.clock_url)
     ledger = open_ledger(settings.ledger_url)
     stacks = _pulumi(settings, on_progress)
     endpoints = _endpoints(settings)
@@ -119,6 +119,11 @@ def open_ledger(name: str, *, must_exist: bool = False) -> SqlLedger:
         hint = "run 'spillway demo' or 'spillway run' first, or name another file"
         raise NothingRecorded("there is no ledger", target=str(path), hint=hint)
     return SqlLedger(sqlite_url(path))
+
+
+def clock_at(url: str | None) -> Clock:
+    """The clock at an address, or the machine's: whoever gives the agent a time must go by the same."""
+    return HttpClock(url) if url else SystemClock()
 
 
 def only_agent(wired: Wired) -> AbstractContextManager[None]:

@@ -60,7 +60,8 @@ class Agent:
             for change in self.hands.ledger.open_changes()
             for pool in change.after
         }
-        decision, _ = decide(hold_pools(snapshot, open_pools), self.policy, self.hands.ledger.memory())
+        snapshot = self._with_orders(hold_pools(snapshot, open_pools))
+        decision, _ = decide(snapshot, self.policy, self.hands.ledger.memory())
         return TickReport(snapshot=snapshot, decision=decision, notes=snapshot.notes)
 
     def tick(self) -> TickReport:
@@ -100,7 +101,14 @@ class Agent:
         if outcome.is_touched:
             self.sensor.forget()
             snapshot = self.sensor.snapshot()
-        return hold_pools(snapshot, outcome.held), outcome.said
+        return self._with_orders(hold_pools(snapshot, outcome.held)), outcome.said
+
+    def _with_orders(self, snapshot: Snapshot) -> Snapshot:
+        """What people ordered is part of the picture, so that a rerun of the decision needs nothing else."""
+        given = self.hands.ledger.orders()
+        return replace(
+            snapshot, orders=tuple(stored.order for stored in given if stored.is_in_force(snapshot.taken_at))
+        )
 
     def _look_again(self, decision: Decision, snapshot: Snapshot) -> tuple[Decision, str | None]:
         if decision.action is Action.HOLD:

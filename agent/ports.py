@@ -18,7 +18,7 @@ from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
 from agent.core.policy import Policy
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, UseReading
-from agent.core.snapshot import Snapshot
+from agent.core.snapshot import Order, Snapshot
 from contract.units import Nodes
 
 
@@ -178,6 +178,27 @@ class StoredChange:
         return self.state in (ChangeState.STARTED, ChangeState.UNSETTLED)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    """The end of an order before its time: who, why, when."""
+
+    who: str
+    why: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredOrder:
+    """A person's order read back. An order is never changed: it ends by its time or is cancelled."""
+
+    order: Order
+    cancelled: Cancellation | None
+
+    def is_in_force(self, now: datetime) -> bool:
+        """Whether it binds the agent now."""
+        return self.cancelled is None and self.order.is_active(now)
+
+
 class Sensor(Protocol):
     """All senses together."""
 
@@ -220,3 +241,12 @@ class LedgerStore(Protocol):
 
     def inputs(self, decision_id: int) -> StoredInputs | None:
         """What a decision was made on. Raises InputsUnreadable when another version stored what this cannot read."""
+
+    def give_order(self, order: Order) -> Order:
+        """Keep a person's order; gives it back with its number, whatever number it had. Durable when it returns."""
+
+    def cancel_order(self, number: int, cancellation: Cancellation) -> None:
+        """Keep that an order ends now. The first cancellation counts; harmless when it is over already."""
+
+    def orders(self) -> tuple[StoredOrder, ...]:
+        """All orders ever given, oldest first."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-HEAD = "0001"
+HEAD = "0002"
 metadata = sa.MetaData()
 
 tick = sa.Table(
@@ -56,6 +56,28 @@ node_event = sa.Table(
     sa.Column("before", sa.String(16)),
     sa.Column("after", sa.String(16)),
     sa.Column("is_legal", sa.Boolean),
+    sa.Column("at", sa.String(40)),
+)
+manual_order = sa.Table(
+    "manual_order",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(16)),
+    sa.Column("nodes", sa.Integer),
+    sa.Column("base", sa.Integer),
+    sa.Column("who", sa.String(255)),
+    sa.Column("why", sa.Text),
+    sa.Column("since", sa.String(40)),
+    sa.Column("until", sa.String(40)),
+)
+manual_order_event = sa.Table(
+    "manual_order_event",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("order_id", sa.Integer),
+    sa.Column("state", sa.String(16)),
+    sa.Column("who", sa.String(255)),
+    sa.Column("why", sa.Text),
     sa.Column("at", sa.String(40)),
 )
 

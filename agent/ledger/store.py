@@ -9,7 +9,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,10 +22,10 @@ from agent.core.decision import Action, Decision
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
 from agent.core.policy import Policy
-from agent.core.snapshot import Snapshot
+from agent.core.snapshot import Order, OrderKind, Snapshot
 from agent.errors import InputsUnreadable, LedgerBroken
 from agent.ledger import schema
-from agent.ports import ChangeState, StoredChange, StoredDecision, StoredInputs, TickRecord
+from agent.ports import Cancellation, ChangeState, StoredChange, StoredDecision, StoredInputs, StoredOrder, TickRecord
 from contract.units import Nodes
 
 T = TypeVar("T")
@@ -41,6 +41,7 @@ class _Inputs:
     decided: Decision
 
 
+_CANCELLED = "cancelled"
 # Without the inputs: they are nine tenths of a row, and only a rerun reads them.
 _DECISIONS: sa.Select[Any] = sa.select(schema.tick.c.id, schema.tick.c.withdrawn, schema.tick.c.decision)
 
@@ -149,6 +150,39 @@ class SqlLedger:
             stored = None if packed is None else json.loads(zlib.decompress(packed))
         return None if stored is None else _read_inputs(stored, f"decision {decision_id}")
 
+    def give_order(self, order: Order) -> Order:
+        row = {
+            "kind": order.kind.value,
+            "nodes": order.nodes,
+            "base": order.base,
+            "who": order.who,
+            "why": order.why,
+            "since": order.since.isoformat(),
+            "until": order.until.isoformat(),
+        }
+        with self._guarded(), self._engine.begin() as connection:
+            return replace(order, number=_new_id(connection.execute(schema.manual_order.insert().values(row))))
+
+    def cancel_order(self, number: int, cancellation: Cancellation) -> None:
+        row = {
+            "order_id": number,
+            "state": _CANCELLED,
+            "who": cancellation.who,
+            "why": cancellation.why,
+            "at": cancellation.at.isoformat(),
+        }
+        with self._guarded(), self._engine.begin() as connection:
+            connection.execute(schema.manual_order_event.insert().values(row))
+
+    def orders(self) -> tuple[StoredOrder, ...]:
+        events = schema.manual_order_event
+        ends = sa.select(events).where(events.c.state == _CANCELLED).order_by(events.c.id.desc())
+        with self._guarded(), self._engine.connect() as connection:
+            # The earliest stays: it is written last.
+            cancelled = {row.order_id: _cancellation(row) for row in connection.execute(ends)}
+            given = connection.execute(sa.select(schema.manual_order).order_by(schema.manual_order.c.id))
+            return tuple(StoredOrder(order=_order(row), cancelled=cancelled.get(row.id)) for row in given)
+
     def _last_words(self) -> sa.Select[Any]:
         """Each change with the newest event about it."""
         events = schema.change_event
@@ -252,6 +286,23 @@ def _stored_change(row: sa.Row[Any]) -> StoredChange:
         detail=row.detail,
         at=datetime.fromisoformat(row.at),
     )
+
+
+def _order(row: sa.Row[Any]) -> Order:
+    return Order(
+        number=row.id,
+        kind=OrderKind(row.kind),
+        nodes=Nodes(row.nodes),
+        base=Nodes(row.base),
+        who=row.who,
+        why=row.why,
+        since=datetime.fromisoformat(row.since),
+        until=datetime.fromisoformat(row.until),
+    )
+
+
+def _cancellation(row: sa.Row[Any]) -> Cancellation:
+    return Cancellation(who=row.who, why=row.why, at=datetime.fromisoformat(row.at))
 
 
 def _sizes(stored: Mapping[str, int]) -> dict[str, Nodes]:

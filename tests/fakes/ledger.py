@@ -8,8 +8,9 @@ from datetime import datetime
 from agent.core.config_change import ConfigChange
 from agent.core.decision import Action
 from agent.core.memory import Memory
+from agent.core.snapshot import Order
 from agent.errors import LedgerBroken
-from agent.ports import ChangeState, StoredChange, StoredDecision, StoredInputs, TickRecord
+from agent.ports import Cancellation, ChangeState, StoredChange, StoredDecision, StoredInputs, StoredOrder, TickRecord
 
 
 @dataclass
@@ -20,6 +21,7 @@ class FakeLedger:
     _memories: list[Memory] = field(default_factory=list)
     _ticks: list[TickRecord] = field(default_factory=list)
     _changes: list[StoredChange] = field(default_factory=list)
+    _orders: list[StoredOrder] = field(default_factory=list)
 
     def memory(self) -> Memory:
         return self._memories[-1] if self._memories else Memory()
@@ -75,6 +77,22 @@ class FakeLedger:
             return None
         tick = self._ticks[decision_id - 1]
         return StoredInputs(snapshot=tick.snapshot, policy=tick.policy, memory=tick.memory_before, decided=tick.decided)
+
+    def give_order(self, order: Order) -> Order:
+        self._check()
+        given = replace(order, number=len(self._orders) + 1)
+        self._orders.append(StoredOrder(order=given, cancelled=None))
+        return given
+
+    def cancel_order(self, number: int, cancellation: Cancellation) -> None:
+        self._check()
+        if not 1 <= number <= len(self._orders):
+            raise LedgerBroken(f"there is no order {number}", target="ledger", hint="list them")
+        stored = self._orders[number - 1]
+        self._orders[number - 1] = replace(stored, cancelled=stored.cancelled or cancellation)
+
+    def orders(self) -> tuple[StoredOrder, ...]:
+        return tuple(self._orders)
 
     def _stored(self, number: int) -> StoredDecision:
         tick = self._ticks[number - 1]

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from agent.core.decision import Action
 from agent.core.memory import Memory
 from agent.core.phases import node_events
 from agent.core.rerun import rerun
+from agent.core.snapshot import Order, OrderKind
 from agent.errors import InputsUnreadable, LedgerBroken
 from agent.ledger.store import SqlLedger, sqlite_url
-from agent.ports import ChangeState, LedgerStore, TickRecord
+from agent.ports import Cancellation, ChangeState, LedgerStore, StoredOrder, TickRecord
+from contract.units import Nodes
 from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, tasks, watched
 from tests.fakes.ledger import FakeLedger
 
 Make = Callable[[], LedgerStore]
+TABLES = ("tick", "memory", "change", "change_event", "node_event", "manual_order", "manual_order_event")
 
 
 @pytest.fixture(params=["sqlite", "fake"])
@@ -138,8 +142,9 @@ def test_the_database_itself_refuses_to_rewrite_the_past(tmp_path: Path) -> None
     ledger = SqlLedger(sqlite_url(path))
     tick = a_tick()
     ledger.end(ledger.begin(ledger.record(tick), change_of(tick), "d", NOON), ChangeState.FAILED, "", NOON)
+    ledger.cancel_order(ledger.give_order(an_order()).number, Cancellation(who="lin", why="over", at=NOON))
     with sqlite3.connect(path) as connection:
-        for table in ("tick", "memory", "change", "change_event", "node_event"):
+        for table in TABLES:
             for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET id = id + 1"):
                 with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                     connection.execute(statement)
@@ -194,3 +199,71 @@ def test_inputs_of_another_version_are_one_clear_error_and_the_decision_is_still
     with pytest.raises(InputsUnreadable, match=says) as caught:
         ledger.inputs(1)
     assert caught.value.target == "decision 1"
+
+
+# ---- orders by hand ----
+
+
+def an_order(nodes: int = 20, kind: OrderKind = OrderKind.EMERGENCY) -> Order:
+    return Order(
+        number=0,
+        kind=kind,
+        nodes=Nodes(nodes),
+        base=Nodes(3),
+        who="lin",
+        why="release night; \u4e0a\u7ebf",
+        since=NOON,
+        until=NOON + timedelta(hours=2),
+    )
+
+
+def test_an_order_is_read_back_as_it_was_given_with_a_number_of_its_own(ledger: LedgerStore) -> None:
+    assert ledger.orders() == ()
+    first = ledger.give_order(an_order())
+    second = ledger.give_order(an_order(4, OrderKind.SHRINK))
+    assert (first.number, second.number) == (1, 2)
+    assert replace(first, number=0) == an_order()
+    assert ledger.orders() == (
+        StoredOrder(order=first, cancelled=None),
+        StoredOrder(order=second, cancelled=None),
+    )
+
+
+def test_an_order_is_in_force_from_its_start_to_its_end_and_no_longer(ledger: LedgerStore) -> None:
+    ledger.give_order(an_order())
+    [stored] = ledger.orders()
+    second = timedelta(seconds=1)
+    times = (NOON - second, NOON, stored.order.until - second, stored.order.until)
+    assert [stored.is_in_force(at) for at in times] == [False, True, True, False]
+
+
+def test_a_cancelled_order_is_in_force_no_more_and_the_first_cancellation_counts(ledger: LedgerStore) -> None:
+    number = ledger.give_order(an_order()).number
+    other = ledger.give_order(an_order())
+    ends = Cancellation(who="wu", why="false alarm", at=NOON + timedelta(minutes=5))
+    ledger.cancel_order(number, ends)
+    ledger.cancel_order(number, Cancellation(who="lin", why="too late", at=NOON + timedelta(minutes=9)))
+    [stored, untouched] = ledger.orders()
+    assert stored.cancelled == ends
+    assert not stored.is_in_force(NOON + timedelta(minutes=10))
+    assert untouched == StoredOrder(order=other, cancelled=None)
+
+
+def test_an_order_that_was_never_given_cannot_be_cancelled(ledger: LedgerStore) -> None:
+    with pytest.raises(LedgerBroken):
+        ledger.cancel_order(7, Cancellation(who="wu", why="false alarm", at=NOON))
+
+
+def test_a_ledger_of_the_first_version_is_brought_up_to_date_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = SqlLedger(sqlite_url(path))
+    ledger.record(a_tick())
+    ledger.close()
+    with sqlite3.connect(path) as connection:
+        for table in ("manual_order_event", "manual_order"):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("UPDATE alembic_version SET version_num = '0001'")
+    again = SqlLedger(sqlite_url(path))
+    assert again.decision(1) is not None
+    assert again.orders() == ()
+    assert again.give_order(an_order()).number == 1

@@ -12,7 +12,8 @@ from agent.carry_out import Actuators
 from agent.core.config_change import config_changes, edit_desired
 from agent.core.decision import Action
 from agent.core.guard import PreviewStep
-from agent.core.snapshot import NodePhase, PoolState, Snapshot, Unknown
+from agent.core.rerun import rerun
+from agent.core.snapshot import NodePhase, Order, OrderKind, PoolState, Snapshot, Unknown
 from agent.errors import (
     CloudUnavailable,
     ExitCode,
@@ -25,8 +26,9 @@ from agent.errors import (
     StackLocked,
 )
 from agent.loop import Agent
-from agent.ports import ChangeState, TickRecord
+from agent.ports import Cancellation, ChangeState, TickRecord
 from contract.catalog import Provider
+from contract.units import Nodes
 from tests.builders import (
     NOON,
     a_catalog,
@@ -103,6 +105,63 @@ def test_a_burst_goes_from_sample_to_applied_state() -> None:
     assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 7}
     assert made.stacks.log == ["file burst-alicloud", "up burst-alicloud"]
     assert [change.state for change in made.ledger.changes(9)] == [ChangeState.APPLIED]
+
+
+def an_order(kind: OrderKind = OrderKind.EMERGENCY, nodes: int = 4) -> Order:
+    return Order(
+        number=0,
+        kind=kind,
+        nodes=Nodes(nodes),
+        base=Nodes(0),
+        who="lin",
+        why="release night",
+        since=NOON,
+        until=NOON + timedelta(hours=2),
+    )
+
+
+def test_a_persons_order_is_carried_out_named_and_kept_in_the_picture() -> None:
+    made = bench(a_snapshot(use=5.0))
+    made.ledger.give_order(an_order())
+    report = made.agent.tick()
+    assert report.decision is not None
+    assert "order 1 of lin (release night)" in report.decision.chosen.reason.text
+    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 4}
+    inputs = made.ledger.inputs(report.decision_id or 0)
+    assert inputs is not None
+    assert [order.number for order in inputs.snapshot.orders] == [1]
+    assert rerun(inputs.snapshot, inputs.policy, inputs.memory, inputs.decided) == ()
+
+
+def test_a_dry_run_says_what_an_order_would_do() -> None:
+    made = bench(a_snapshot(use=5.0))
+    made.ledger.give_order(an_order())
+    decision = made.agent.dry_run().decision
+    assert decision is not None
+    assert decision.chosen.policy == "emergency"
+
+
+@pytest.mark.parametrize("over", ["ended", "cancelled", "not yet"])
+def test_an_order_that_is_not_in_force_is_not_in_the_picture(over: str) -> None:
+    at = {"ended": NOON + timedelta(hours=2), "cancelled": NOON, "not yet": NOON - timedelta(seconds=1)}[over]
+    made = bench(a_snapshot(at, use=5.0))
+    number = made.ledger.give_order(an_order()).number
+    if over == "cancelled":
+        made.ledger.cancel_order(number, Cancellation(who="wu", why="false alarm", at=NOON))
+    report = made.agent.tick()
+    assert report.snapshot is not None
+    assert report.snapshot.orders == ()
+    assert report.decision is not None
+    assert report.decision.action is Action.HOLD
+
+
+def test_an_order_to_shrink_gives_idle_nodes_back_and_is_named() -> None:
+    made = bench(a_snapshot(use=95.0, pools=idle_nodes().pools), size=3)
+    made.ledger.give_order(an_order(OrderKind.SHRINK, 1))
+    report = made.agent.tick()
+    assert report.decision is not None
+    assert "order 1 of lin" in report.decision.chosen.reason.text
+    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 1}
 
 
 def test_a_dry_run_touches_and_records_nothing() -> None:
