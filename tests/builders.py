@@ -196,13 +196,14 @@ def a_snapshot(
     queue: Sequence[QueuedTask] | Unknown = (),
     pools: Sequence[PoolState] | None = None,
     catalog: Catalog | None = None,
+    local: LocalState | Unknown | None = None,
 ) -> Snapshot:
     """A full owned cluster, no queue, empty rented pools."""
     return Snapshot(
         taken_at=at,
         catalog=catalog or a_catalog(),
         local_use=use if isinstance(use, Unknown) else Percent(use),
-        local=LocalState(gpus=Gpus(96), gpus_used=Gpus(96)),
+        local=local or LocalState(gpus=Gpus(96), gpus_used=Gpus(96)),
         queue=queue if isinstance(queue, Unknown) else tuple(queue),
         pools=tuple(pools) if pools is not None else (a_pool(), a_pool(pool="eks-l4-spot")),
     )

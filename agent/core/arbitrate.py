@@ -36,8 +36,8 @@ _AT_ONCE = frozenset({boot_deadline.NAME, spot_notice.NAME, forced_shrink.NAME, 
 _TELLING = (
     ReasonCode.SIGNAL_UNKNOWN,
     ReasonCode.NOTHING_FITS,
-    ReasonCode.WINDOW_TOO_SHORT,
     ReasonCode.WORTH_WAITING,
+    ReasonCode.WINDOW_TOO_SHORT,
     ReasonCode.COVERED_BY_COMING,
     ReasonCode.KEPT,
 )

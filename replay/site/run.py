@@ -74,7 +74,7 @@ class SiteRun:
     """One run. `policy` gives the rhythm and, without `decider`, the decisions."""
 
     def __init__(self, ground: Ground, policy: Policy, decider: Decider | None = None) -> None:
-        self._ground, self._policy, self._decider = ground, policy, decider
+        self.ground, self._policy, self._decider = ground, policy, decider
         self._truth, self._start = ground.truth, ground.trace.starts_at
         self._oracle = Oracle(ground.truth, ground.trace.jobs)
         self._memory = Memory()
@@ -84,14 +84,15 @@ class SiteRun:
         self._local: tuple[int, LocalState] | None = None
         self._waiting: dict[int, QueuedTask] = {}
         self._site = self._make_site()
-        self._may_skip = _asks_for_nothing(policy) and decider is None
+        self.may_skip = _asks_for_nothing(policy) and decider is None
+        # Hears every decision: the snapshot and memory that it was made from, and what it is.
         self.on_tick: Callable[[Snapshot, Memory, Decision], None] | None = None
 
     def run(self, name: str) -> Replay:
         """Every job to its end and every machine back, or a month after the last arrival at the latest."""
         began = process_time()
         every = self._policy.sampling.every.total_seconds()
-        jobs = self._ground.trace.jobs
+        jobs = self.ground.trace.jobs
         last = (jobs[-1].arrival_s if jobs else 0.0) + max((job.runtime_s for job in jobs), default=0.0) + 30 * 86400.0
         tick = 0
         while tick * every <= last:
@@ -103,7 +104,7 @@ class SiteRun:
         site = self._site
         machines = [machine for pool in site.pools.values() for machine in (*pool.gone, *pool.standing.values())]
         return Replay(
-            ground=self._ground,
+            ground=self.ground,
             name=name,
             stories=site.stories,
             machines=machines,
@@ -115,7 +116,7 @@ class SiteRun:
         )
 
     def _make_site(self) -> Site:
-        ground = self._ground
+        ground = self.ground
         jobs = ground.trace.jobs
         site = Site(
             jobs=jobs,
@@ -135,7 +136,7 @@ class SiteRun:
     def _next_tick(self, tick: int, every: float) -> int:
         """The next tick that can decide anything; the samples of those passed over are kept all the same."""
         site = self._site
-        idle = self._may_skip and not site.queue and not any(pool.standing for pool in site.pools.values())
+        idle = self.may_skip and not site.queue and not any(pool.standing for pool in site.pools.values())
         upcoming = site.next_event_s() if idle else -inf
         until = tick + 1
         if idle and upcoming != inf:
@@ -162,9 +163,10 @@ class SiteRun:
                 self._turns.append(Turn(at_s=now_s, changes=changes, by="baseline", why=""))
                 self._act(changes, now_s)
             return
-        decision, self._memory = decide(snapshot, self._policy, self._memory)
+        before = self._memory
+        decision, self._memory = decide(snapshot, self._policy, before)
         if self.on_tick is not None:
-            self.on_tick(snapshot, self._memory, decision)
+            self.on_tick(snapshot, before, decision)
         if decision.action is not Action.HOLD:
             self._memory = remember_attempt(self._memory, decision, self._policy)
             why = decision.chosen.reason.text
@@ -177,7 +179,7 @@ class SiteRun:
         """What an agent that sees everything would see now."""
         return Snapshot(
             taken_at=self._start + timedelta(seconds=now_s),
-            catalog=self._ground.catalog,
+            catalog=self.ground.catalog,
             local_use=self._use(),
             local=self._local_state(),
             queue=tuple(self._queued(job) for _, job in self._site.queue),
@@ -185,7 +187,7 @@ class SiteRun:
         )
 
     def _use(self) -> Percent:
-        return Percent(100.0 * self._site.home_used / (self._ground.owned_nodes * self._ground.per_node))
+        return Percent(100.0 * self._site.home_used / (self.ground.owned_nodes * self.ground.per_node))
 
     def _queued(self, job: int) -> QueuedTask:
         """The task with what is told of its runtime; told once, when it is first seen waiting."""
@@ -196,7 +198,7 @@ class SiteRun:
         return self._waiting[job]
 
     def _local_state(self) -> LocalState:
-        site, per_node = self._site, self._ground.per_node
+        site, per_node = self._site, self.ground.per_node
         stamp = site.home_used * 1_000_003 + len(site.running)
         if not site.is_changed and self._local is not None and self._local[0] == stamp:
             return self._local[1]
@@ -215,7 +217,7 @@ class SiteRun:
         told = self._oracle.tell(run.job)
         ends = None if told is None else self._start + timedelta(seconds=run.began_s + told)
         return RunningTask(
-            task=self._ground.trace.jobs[run.job].name,
+            task=self.ground.trace.jobs[run.job].name,
             nodes=tuple((f"home-{node}", Gpus(gpus)) for node, gpus in run.shares),
             started_at=self._start + timedelta(seconds=run.began_s),
             ends_at=ends,
