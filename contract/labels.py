@@ -28,6 +28,11 @@ USER = "spillway.dev/user"
 # The Alibaba device plugin's count of cards, also where HAMi shows each card as many.
 PHYSICAL_GPUS = "aliyun.accelerator/nvidia_count"
 
+# A node that its cloud takes back: when (RFC 3339); what the handlers of EKS and ACK show.
+RECLAIM_AT = "spillway.dev/reclaim-at"
+AWS_SPOT_TAINT = "aws-node-termination-handler/spot-itn"
+ACK_SPOT_CONDITION = "InstanceExpired"
+
 
 class TaintEffect(StrEnum):
     """Kubernetes' own spelling; each cloud's API spelling is a method, never a second enum (I25)."""

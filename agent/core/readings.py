@@ -15,6 +15,18 @@ from contract.work import DataClass, Tier, WorkKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReclaimNotice:
+    """A cloud takes a node back: `at` then, or `within` so long of now when the notice tells no time."""
+
+    at: datetime | None
+    within: timedelta
+
+    def ends_at(self, seen: datetime) -> datetime:
+        """When the node goes, at the latest, as somebody can tell who sees the notice at `seen`."""
+        return self.at or seen + self.within
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterNode:
     """A Kubernetes node. `instance_id` is cut out of its providerID; empty on premises."""
 
@@ -25,6 +37,7 @@ class ClusterNode:
     gpus: Gpus
     instance_id: str
     created_at: datetime
+    reclaim: ReclaimNotice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

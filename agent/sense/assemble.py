@@ -195,12 +195,7 @@ def _pools(readings: Readings, catalog: Catalog) -> tuple[PoolState, ...]:
                     stack=stack.stack,
                     configured=configured,
                     applied=_applied(bindings, pool),
-                    observed=_observed(
-                        row,
-                        reading,
-                        readings.clusters.get(row.cluster),
-                        used.get(row.cluster, Counter()),
-                    ),
+                    observed=_observed(row, reading, readings, used.get(row.cluster, Counter())),
                     failure=reading.failure if isinstance(reading, PoolReading) else None,
                 )
             )
@@ -215,13 +210,11 @@ def _applied(bindings: Mapping[str, PoolBinding] | Unknown, pool: str) -> Nodes 
 
 
 def _observed(
-    row: PoolRow,
-    reading: PoolReading | Unknown,
-    cluster: ClusterReading | Unknown | None,
-    used: Counter[str],
+    row: PoolRow, reading: PoolReading | Unknown, readings: Readings, used: Counter[str]
 ) -> tuple[NodeView, ...] | Unknown:
     if isinstance(reading, Unknown):
         return reading
+    cluster = readings.clusters.get(row.cluster)
     if isinstance(cluster, Unknown) or cluster is None:
         return cluster or Unknown(f"{row.cluster} was not read")
     # By instance id alone: a label can be edited, and a busy node must not look like one that boots.
@@ -238,6 +231,7 @@ def _observed(
                 gpus=node.gpus if node else Gpus(0),
                 gpus_used=Gpus(used[node.name]) if node else Gpus(0),
                 instance_id=instance.instance_id,
+                reclaim_at=node.reclaim.ends_at(readings.taken_at) if node and node.reclaim else None,
             )
         )
     return tuple(views)

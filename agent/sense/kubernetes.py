@@ -10,6 +10,7 @@ from agent.cluster_access import ClusterEndpoint, Json, connect, gpu_count, list
 from agent.core.readings import ClusterNode, ClusterPod, ClusterReading
 from agent.errors import SignalUnavailable
 from agent.sense.pod_work import pod_work
+from agent.sense.reclaim_notice import reclaim_notice
 from contract import labels
 from contract.units import GiB, Gpus
 
@@ -51,6 +52,7 @@ def _node(node: Json) -> ClusterNode:
         gpus=_gpus(status.get("allocatable") or {}, metadata.get("labels") or {}),
         instance_id=instance_id(spec.get("providerID") or ""),
         created_at=_time(metadata["creationTimestamp"]),
+        reclaim=reclaim_notice(node),
     )
 
 

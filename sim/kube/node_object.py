@@ -6,10 +6,11 @@ Before the driver is up a node is Ready and shows no GPU at all. Must not change
 from __future__ import annotations
 
 from contract.catalog import Provider
-from contract.labels import GPU_RESOURCE, TaintEffect
+from contract.labels import ACK_SPOT_CONDITION, GPU_RESOURCE, TaintEffect
 from sim.kube.status import Json
 from sim.world.ground import Ground
 from sim.world.nodes import Node, Phase, Taint
+from sim.world.spot import NOTICE_S
 
 CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _KUBELET = {
@@ -77,9 +78,16 @@ def _conditions(node: Node, ground: Ground) -> list[Json]:
         # The node problem detector of ACK shows a coming reclaim as this condition.
         ends = node.reclaim_s is not None
         reason = "InstanceToBeTerminated" if ends else "InstanceNotToBeTerminated"
-        rows.append(("InstanceExpired", str(ends), reason))
+        rows.append((ACK_SPOT_CONDITION, str(ends), reason))
+    notice = ground.stamp(node.reclaim_s - NOTICE_S[node.row.provider]) if node.reclaim_s is not None else since
     return [
-        {"type": kind, "status": status, "reason": reason, "lastTransitionTime": since} for kind, status, reason in rows
+        {
+            "type": kind,
+            "status": status,
+            "reason": reason,
+            "lastTransitionTime": notice if kind == ACK_SPOT_CONDITION else since,
+        }
+        for kind, status, reason in rows
     ]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from contract.catalog import Provider
-from contract.labels import TaintEffect
+from contract.labels import AWS_SPOT_TAINT, TaintEffect
 from sim.world.boot import target_of
 from sim.world.faults import Fault, FaultKind
 from sim.world.fleet import Fleet
@@ -19,7 +19,7 @@ from sim.world.ground import Ground
 from sim.world.nodes import LossCause, Node, Phase, Taint
 
 NOTICE_S = {Provider.AWS: 120.0, Provider.ALICLOUD: 300.0}
-ITN_TAINT = "aws-node-termination-handler/spot-itn"
+ITN_TAINT = AWS_SPOT_TAINT
 
 
 class SpotReclaim:

@@ -184,4 +184,5 @@ def _node(world: World, node: Node) -> NodeView:
         gpus=Gpus(node.machine.gpus if ready else 0),
         gpus_used=Gpus(node.machine.gpus - node.free if ready else 0),
         instance_id=node.instance_id,
+        reclaim_at=None if node.reclaim_s is None else world.ground.time(node.reclaim_s),
     )

@@ -20,6 +20,7 @@ from agent.core.readings import (
     PoolBinding,
     PoolReading,
     Readings,
+    ReclaimNotice,
     StackReading,
     UseReading,
 )
@@ -127,6 +128,22 @@ def picture(given: Readings, signal: UseSignal = UseSignal.UTILIZATION) -> Snaps
 
 def the_pool(given: Readings) -> PoolState:
     return picture(given).pool(POOL)
+
+
+# ---- notices ----
+
+
+@pytest.mark.parametrize(
+    ("at", "ends"), [(None, NOON + 2 * MINUTE), (NOON + MINUTE, NOON + MINUTE), (NOON - MINUTE, NOON - MINUTE)]
+)
+def test_a_notice_is_told_with_its_time_or_the_latest_that_it_can_mean(at: datetime | None, ends: datetime) -> None:
+    notice = ReclaimNotice(at=at, within=2 * MINUTE)
+    node = replace(a_node("n-1", pool=POOL), reclaim=notice)
+    given = readings(
+        cloud=ClusterReading(cluster=CLOUD, nodes=(node, a_node("n-2", pool=POOL)), pods=()),
+        pool=PoolReading(instances=(an_instance("n-1"), an_instance("n-2"))),
+    )
+    assert {view.name: view.reclaim_at for view in the_pool(given).nodes()} == {"n-1": ends, "n-2": None}
 
 
 # ---- what is not known ----
