@@ -43,10 +43,13 @@ def _policy(name: str) -> Policy:
 
 def _run(policy: Policy, days: float = 1.0) -> SiteRun:
     catalog = _catalog()
+    trace = first_days(example_company_month(0), days)
+    # Long jobs would only add quiet ticks at the end.
+    jobs = tuple(replace(job, runtime_s=min(job.runtime_s, 7200.0)) for job in trace.jobs)
     ground = Ground(
-        trace=first_days(example_company_month(0), days),
+        trace=replace(trace, jobs=jobs),
         catalog=catalog,
-        owned_nodes=8,
+        owned_nodes=2,
         truth=Truth(spot={row.pool: shipped_history() for row in catalog.cloud_pools() if row.is_preemptible}),
         may_host=hosting(policy.placement),
     )
@@ -111,4 +114,4 @@ def test_no_machine_is_left_no_job_is_lost_and_no_gpu_given_out_twice() -> None:
     assert all(story.ended_s < float("inf") for story in replay.stories)
     assert all(machine.gone_s is not None for machine in replay.machines)
     assert all(machine.free == machine.row.gpus_per_node for machine in replay.machines)
-    assert max(step[3] for step in replay.steps) <= 64
+    assert max(step[3] for step in replay.steps) <= 16
