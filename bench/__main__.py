@@ -1,13 +1,21 @@
-"""`python -m bench [decision|actuation]`: prints a table of what was measured."""
+"""`python -m bench [decision|placement|actuation|replay|optimum]`: prints a table of what was measured."""
 
 from __future__ import annotations
 
 import platform
 import sys
 
-from bench import actuation, decision
+from bench import actuation, decision, optimum, placement, replay
 
-_SUITES = {"decision": decision.measure, "actuation": actuation.measure}
+_SUITES = {
+    "decision": decision.measure,
+    "placement": placement.measure,
+    "actuation": actuation.measure,
+    "replay": replay.measure,
+    "optimum": optimum.measure,
+}
+# The optimum takes ten minutes: only when it is named.
+_SLOW = ("optimum",)
 
 
 def main(names: list[str]) -> int:
@@ -16,7 +24,7 @@ def main(names: list[str]) -> int:
         print(f"no suite {', '.join(unknown)}; there are {', '.join(_SUITES)}", file=sys.stderr)
         return 2
     print(f"Python {platform.python_version()}, {platform.machine()}")
-    for name in names or _SUITES:
+    for name in names or [suite for suite in _SUITES if suite not in _SLOW]:
         for what, figure in _SUITES[name]():
             print(f"{name}: {what}: {figure}")
     return 0
