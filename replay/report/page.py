@@ -20,7 +20,7 @@ h3{font-size:1rem;margin-top:1.6rem}p.soft,caption{color:var(--soft)}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px}caption{text-align:left;padding:.2rem 0}
 th,td{padding:.25rem .6rem;border-bottom:1px solid var(--grid);text-align:left;vertical-align:top}
 .num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}thead th{color:var(--soft);font-weight:600}
-td,th{overflow-wrap:anywhere}.num,thead th{overflow-wrap:normal}summary{cursor:pointer;margin:.4rem 0}
+td,th{overflow-wrap:break-word;max-width:34rem}summary{cursor:pointer;margin:.4rem 0}
 """.strip()
 
 

@@ -114,7 +114,7 @@ def scatter_part(played: Played, key: str) -> Iterator[str]:
     yield "<h3>Cost against mean wait</h3>"
     yield scatter(caption, (f"cloud cost, {lines[0].cloud_cost.currency}", "mean wait, hours"), dots)
     yield paragraph(
-        f"Filled: beaten by no other policy in both ({named}). Ring: what no schedule can go below."
+        f"Filled: beaten by no other policy in both ({named}). Ring: no schedule with that mean wait costs less."
         " Policies that leave more jobs unfinished than others are never filled.",
         is_soft=True,
     )
