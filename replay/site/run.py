@@ -84,12 +84,13 @@ class SiteRun:
         self._local: tuple[int, LocalState] | None = None
         self._waiting: dict[int, QueuedTask] = {}
         self._site = self._make_site()
-        self.may_skip = _asks_for_nothing(policy) and decider is None
+        self._keeps = not _asks_for_nothing(policy) or decider is not None
+        self.may_skip = not self._keeps
         # Hears every decision: the snapshot and memory that it was made from, and what it is.
         self.on_tick: Callable[[Snapshot, Memory, Decision], None] | None = None
 
     def run(self, name: str) -> Replay:
-        """Every job to its end and every machine back, or a month after the last arrival at the latest."""
+        """Every job to its end and every machine back, or a month later at the latest; machines that are kept stand."""
         began = process_time()
         every = self._policy.sampling.every.total_seconds()
         jobs = self.ground.trace.jobs
@@ -99,7 +100,8 @@ class SiteRun:
             tick = self._next_tick(tick, every)
             self._site.run_until(tick * every)
             self._tick(tick * every)
-            if self._site.is_done and not any(pool.standing for pool in self._site.pools.values()):
+            # What a policy keeps ready would be kept for ever: the last job's end is the end of the story then.
+            if self._site.is_done and (self._keeps or not any(pool.standing for pool in self._site.pools.values())):
                 break
         site = self._site
         machines = [machine for pool in site.pools.values() for machine in (*pool.gone, *pool.standing.values())]
