@@ -89,7 +89,7 @@ class EngineRig:
     def outside(self) -> object:
         folder = self.driven.bench.folder
         state = folder / "state" / ".pulumi" / "stacks" / "spillway" / f"{self.stack}.json"
-        files = {path.name: path.read_bytes() for path in self.driven.bench.stacks.iterdir()}
+        files = {path.name: path.read_bytes() for path in self.driven.bench.stacks.rglob("*") if path.is_file()}
         return files, state.read_bytes(), self.driven.desired(self.stack), self.driven.locks(self.stack)
 
 
