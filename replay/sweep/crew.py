@@ -106,7 +106,8 @@ def _round(waiting: deque[Cell], crew: Crew, executor: Executor, suspects: list[
                 waiting.popleft()
             except BrokenExecutor:
                 is_broken = True
-        for future in wait(running, return_when=FIRST_COMPLETED).done:
+        done = wait(running, return_when=FIRST_COMPLETED).done
+        for future in [future for future in running if future in done]:
             cell = running.pop(future)
             if not future.cancelled() and isinstance(future.exception(), BrokenExecutor):
                 is_broken = True

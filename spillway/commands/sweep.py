@@ -133,7 +133,10 @@ def _read(path: Path, how: TraceReading) -> Read:
 
 def _files(read: Iterable[Read]) -> list[Read]:
     """Each content once; names that two contents share tell the path too."""
-    files = list({file.digest: (name, file, trace) for name, file, trace in read}.values())
+    once: dict[str, Read] = {}
+    for name, file, trace in read:
+        once.setdefault(file.digest, (name, file, trace))
+    files = list(once.values())
     counts = Counter(name for name, _, _ in files)
     return [(f"{name} ({file.path})" if counts[name] > 1 else name, file, trace) for name, file, trace in files]
 
