@@ -40,6 +40,8 @@ def best_possible(arena: Arena, results: Sequence[Result]) -> Best | None:
     jobs, nodes, wait = arena.trace.jobs, arena.owned_nodes, max(0.0, judged.mean_wait_h)
     if arena.per_node != 8 or not jobs or judged.unfinished:
         return None
+    if judged.cloud_gpu_h <= 0:
+        return Best(gpu_h=0.0, mean_wait_h=wait, is_optimum=True, gap=None, how="nothing ran in the cloud")
     if len(jobs) <= _EXACT_UP_TO:
         solved = exact(jobs, nodes, wait, 20.0)
         if isinstance(solved, Schedule):

@@ -71,7 +71,7 @@ def _show_best(played: Played) -> None:
         out.print("Best possible: no bound above 0 is known at this mean wait.")
         return
     what = "the optimum" if best.is_optimum else "no schedule does with less than"
-    gap = "" if best.gap is None else f"; {judged.policy} is within {100 * best.gap:.0f} % of it"
+    gap = "" if best.gap is None else f"; at most {100 * best.gap:.0f} % of what {judged.policy} uses can be saved"
     out.print(f"At a mean wait of {best.mean_wait_h:.3f} h {what} {best.gpu_h:,.0f} cloud GPU-h ({best.how}){gap}.")
 
 
