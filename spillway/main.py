@@ -15,7 +15,7 @@ import typer
 
 from agent.errors import BadCall, ExitCode, SpillwayError
 from contract.problems import InvalidInput
-from spillway.commands import catalog, demo, doctor, forecast, history, order, policy, replay, service, twin
+from spillway.commands import catalog, demo, doctor, forecast, history, order, policy, replay, service, sweep, twin
 from spillway.output import show_error, wanted_format
 
 _HELP = """Spillway rents GPU nodes from public clouds when the owned cluster is full, and gives them back.
@@ -43,6 +43,7 @@ app.add_typer(order.app, name="order")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(policy.app, name="policy")
 app.command("replay")(replay.replay)
+app.command("sweep")(sweep.sweep)
 app.command("forecast")(forecast.forecast)
 app.command("doctor")(doctor.doctor)
 
