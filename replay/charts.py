@@ -122,7 +122,7 @@ def timeline(caption: Caption, curves: Curves, marks: Sequence[Mark] = ()) -> st
     rented = [(at, curves.owned + more) for at, _, more, _ in curves.steps]
     level = gpus.at(curves.owned)
     parts = [
-        *_rulers(gpus, "{:,.0f}"),
+        *_rulers(gpus),
         f'<path class="busy" d="{_area([(s[0], s[3]) for s in curves.steps], curves, time, gpus, 0)}"/>',
         f'<path class="rented" d="{_area(rented, curves, time, gpus, curves.owned)}"/>',
         f'<line class="owned" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{level:.1f}" y2="{level:.1f}"/>',
@@ -161,13 +161,13 @@ def scatter(caption: Caption, axes: tuple[str, str], dots: Sequence[Dot]) -> str
     y = _Scale(low=0.0, high=_ceiling(max((dot.y for dot in dots), default=0.0)), start=_TOP + _HEIGHT, length=-_HEIGHT)
     front = sorted((dot.x, dot.y) for dot in dots if dot.is_best)
     path = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in front)
-    decimals, right, below = 0 if x.high >= 10 else 2, WIDTH - _RIGHT, _TOP + _HEIGHT
+    right, below = WIDTH - _RIGHT, _TOP + _HEIGHT
     parts = [
-        *_rulers(y, "{:,.2f}" if y.high < 10 else "{:,.0f}"),
+        *_rulers(y),
         f'<text class="strong" x="{_LEFT}" y="18">{words(axes[1])}</text>',
         *(
             f'<text x="{x.at(x.high * share):.1f}" y="{below + 18}" text-anchor="middle">'
-            f"{x.high * share:,.{decimals}f}</text>"
+            f"{_figure(x.high * share)}</text>"
             for share in (0, 0.25, 0.5, 0.75, 1)
         ),
         f'<text class="strong" x="{right}" y="{below + 38}" text-anchor="end">{words(axes[0])}</text>',
@@ -186,11 +186,11 @@ def _svg(caption: Caption, height: float, parts: Sequence[str]) -> str:
     )
 
 
-def _rulers(scale: _Scale, shape: str) -> Iterator[str]:
+def _rulers(scale: _Scale) -> Iterator[str]:
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = scale.at(scale.high * share)
         yield f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{shape.format(scale.high * share)}</text>'
+        yield f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_figure(scale.high * share)}</text>'
 
 
 def _steps(points: Sequence[tuple[float, int]], end_s: float, time: _Scale, gpus: _Scale) -> str:
@@ -264,6 +264,11 @@ def _dots(dots: Sequence[Dot], x: _Scale, y: _Scale) -> Iterator[str]:
             f'<g><title>{words(dot.words)}</title><circle class="{look}" cx="{at:.1f}" cy="{up:.1f}" r="5"/>'
             f'<text class="strong" {place} y="{label:.1f}">{words(dot.name, 34)}</text></g>'
         )
+
+
+def _figure(value: float) -> str:
+    """A quarter of a round number needs its decimals, a whole one none."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:.4g}"
 
 
 def _ceiling(value: float) -> float:

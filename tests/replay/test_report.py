@@ -254,6 +254,13 @@ def test_the_time_axis_has_a_few_dates_whatever_the_span(days: float) -> None:
     assert 1 <= len(re.findall(r">\d\d(?:\d\d)?-\d\d[^<]*<", drawn)) <= 12
 
 
+def test_an_axis_shows_the_quarters_of_a_round_number() -> None:
+    caption = Caption(key="k", title="t", words="w")
+    drawn = scatter(caption, ("x", "y"), [Dot(name="d", x=9000.0, y=0.09, words="w")])
+    for figure in ("0.025", "0.05", "0.075", "0.1", "2,500", "7,500", "10,000"):
+        assert f">{figure}</text>" in drawn
+
+
 def test_words_are_one_short_line() -> None:
     assert words("a\nb\t<c>") == "a b &lt;c&gt;"
     assert len(words("x" * 1000)) == 300
