@@ -11,7 +11,7 @@ from statistics import median
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("contract", "infra", "agent", "sim", "spillway", "tools", "bench")
+ROOMS = ("contract", "infra", "agent", "replay", "sim", "spillway", "tools", "bench")
 BANNED = {"utils", "helpers", "common", "misc", "manager", "base"}
 FILE_MAX, FILE_P90, FILE_MEDIAN = 500, 350, 150
 FUNCTION_MAX, CONSTRUCTOR_MAX, FUNCTION_P90, FUNCTION_MEDIAN = 60, 80, 35, 12
