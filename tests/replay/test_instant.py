@@ -14,7 +14,7 @@ from replay.instant.engine import run_budgets
 from replay.instant.jobs import Columns, Outcome, percentile
 from replay.instant.line import Line
 from replay.instant.patient import Temper, run_patient
-from replay.instant.rack import Rack
+from replay.instant.rack import Rack, Shares
 from replay.synthetic import starburst_500
 
 _SIZES = st.sampled_from([1, 2, 3, 4, 8, 12, 16, 24])
@@ -117,7 +117,7 @@ def test_weariness_makes_the_longest_waits_shorter() -> None:
     best_fit=st.booleans(),
 )
 def test_a_rack_fits_what_its_nodes_say(steps: list[int], best_fit: bool) -> None:
-    rack, held = Rack(4, best_fit=best_fit), []
+    rack, held = Rack(4, best_fit=best_fit), list[Shares]()
     for step in steps:
         if step < 0 and held:
             rack.give(held.pop(step % len(held)))
