@@ -19,11 +19,10 @@ from agent.core.codec import to_json
 from contract.catalog import Catalog
 from contract.units import show_duration
 from replay.contest import Arena, Entrant, World
+from replay.recorded import is_example, recorded
 from replay.site.truth import Truth
 from replay.trace import Trace
 from replay.traces.reader import TraceFormat
-from replay.traces.registry import read_trace
-from replay.traces.shape import first_days
 
 # Goes up when the meaning of a cell or of its stored figures changes.
 _MEANING = 1
@@ -85,7 +84,8 @@ class Cell:
 def trace_file(path: Path, *, format: TraceFormat | None, days: float, skip_bad: bool) -> TraceFile:  # noqa: A002
     """The file with the digest of what it is now. Raises OSError."""
     how = f"{format} {days:g} {skip_bad} ".encode()
-    digest = sha256(how + path.read_bytes()).hexdigest()[:32]
+    content = path.name.encode() if is_example(path) else path.read_bytes()
+    digest = sha256(how + content).hexdigest()[:32]
     return TraceFile(path=str(path), digest=digest, format=format, days=days, skip_bad=skip_bad)
 
 
@@ -97,8 +97,7 @@ def load(file: TraceFile) -> Trace:
         now = trace_file(path, format=file.format, days=file.days, skip_bad=file.skip_bad)
         if now.digest != file.digest:
             raise TraceChanged(f"{path} changed while the sweep ran")
-    trace = read_trace(path, format=file.format, skip_bad=file.skip_bad)
-    return first_days(trace, file.days) if file.days else trace
+    return recorded(path, file.format, file.days, skip_bad=file.skip_bad)
 
 
 def with_patience(entrants: Sequence[Entrant], patience: Sequence[timedelta]) -> Iterator[Entrant]:

@@ -26,20 +26,14 @@ from replay.differences import differences
 from replay.fitting import fitting
 from replay.html_report import report
 from replay.played import Played
+from replay.recorded import recorded
 from replay.site.truth import Estimates, Truth
-from replay.spot_history import SpotHistory, shipped_history
-from replay.synthetic import example_company_month
-from replay.trace import Trace
 from replay.traces.reader import TraceFormat
-from replay.traces.registry import read_trace
-from replay.traces.shape import first_days
+from spillway.commands.arena_options import owned_nodes, spot_markets
 from spillway.commands.replay_view import as_data, show
 from spillway.output import errors, print_json
 
 STACKS = Path("stacks")
-# A made-up month of the example company, for who has no trace at hand.
-EXAMPLE = "company-month"
-_GPUS_PER_NODE = 8
 _DEFAULT_AGAINST = {
     World.REAL: ("queue-only", "burst-at-once", "cluster-autoscaler", "karpenter"),
     World.INSTANT: ("queue-only", "burst-at-once", "constant-wait", "compute-wait", "star-wait"),
@@ -95,11 +89,11 @@ def replay(  # noqa: PLR0913 - the options of a command are its interface
     rows = read_catalog(catalog)
     first = Entrant(name=policy.stem, policy=read_policy(policy, rows))
     entrants = (first, *(_entrant(text, first.policy, rows, world) for text in against or _DEFAULT_AGAINST[world]))
-    truth = Truth(seed=seed, estimates=estimates, spot=_spot(rows))
+    truth = Truth(seed=seed, estimates=estimates, spot=spot_markets(rows))
     played = []
     for path in traces:
-        trace = _trace(path, trace_format, days, skip_bad=skip_bad)
-        arena = Arena(trace=trace, catalog=rows, owned_nodes=_nodes(on_prem, rows), world=world, truth=truth)
+        trace = recorded(path, trace_format, days, skip_bad=skip_bad)
+        arena = Arena(trace=trace, catalog=rows, owned_nodes=owned_nodes(on_prem, rows), world=world, truth=truth)
         arena = replace(arena, trace=fitting(arena, first.policy, skip_bad=skip_bad))
         played.append(_play(arena, entrants, bound=bound))
     _answer(played, output, html)
@@ -113,27 +107,6 @@ def _entrant(text: str, policy: Policy, rows: Catalog, world: World) -> Entrant:
         return enter(text, policy, world)
     except NoSuchEntrant as error:
         raise BadCall(str(error), target=text, hint="name a policy file (.yaml) or one of the baselines") from error
-
-
-def _nodes(on_prem: int, rows: Catalog) -> int:
-    if not on_prem:
-        return sum(int(row.quota) for row in rows.onprem_pools())
-    if on_prem % _GPUS_PER_NODE:
-        raise BadCall(f"{on_prem} GPUs are no whole nodes of 8", target="--on-prem", hint="give a multiple of 8")
-    return on_prem // _GPUS_PER_NODE
-
-
-def _trace(path: Path, trace_format: TraceFormat | None, days: float, *, skip_bad: bool) -> Trace:
-    if path.name == EXAMPLE and not path.exists():
-        trace = example_company_month(0)
-    else:
-        trace = read_trace(path, format=trace_format, skip_bad=skip_bad)
-    return first_days(trace, days) if days else trace
-
-
-def _spot(rows: Catalog) -> dict[str, SpotHistory]:
-    history = shipped_history()
-    return {row.pool: history for row in rows.cloud_pools() if row.is_preemptible}
 
 
 def _play(arena: Arena, entrants: Sequence[Entrant], *, bound: bool) -> Played:

@@ -24,12 +24,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from agent.bootstrap import read_policy
 from agent.core.rules.wait_or_pay import Join
 from agent.errors import BadCall, ExitCode
-from contract.catalog import Catalog, read_catalog
+from contract.catalog import read_catalog
 from contract.units import BadUnit, parse_duration
 from replay.contest import Entrant, NoSuchEntrant, World, enter
 from replay.headline import Headline
 from replay.site.truth import Estimates, Truth
-from replay.spot_history import SpotHistory, shipped_history
 from replay.sweep.cells import Cell, Setting, TraceFile, cells, load, trace_file, with_patience
 from replay.sweep.crew import Answer, Crew, Failed, alone, processes, run
 from replay.sweep.page import HEADINGS, NUMBERS, cells_of, sweep_page
@@ -37,10 +36,10 @@ from replay.sweep.store import Store, SweepRunning, opened
 from replay.sweep.summary import Summary, as_data, summary
 from replay.trace import Trace
 from replay.traces.reader import TraceFormat
+from spillway.commands.arena_options import GPUS_PER_NODE, owned_nodes, spot_markets
 from spillway.output import Format, OutputOption, console, errors, print_json, table
 
 STACKS = Path("stacks")
-_GPUS_PER_NODE = 8
 _MOST_SEEDS, _LONGEST_SEED = 10_000, 9
 _CLUSTER_TIMEOUT = "10s"
 
@@ -91,9 +90,9 @@ def sweep(  # noqa: PLR0913 - the options of a command are its interface
     rows = read_catalog(catalog)
     setting = Setting(
         catalog=rows,
-        owned_nodes=_nodes(on_prem, rows),
+        owned_nodes=owned_nodes(on_prem, rows),
         world=world,
-        truth=Truth(estimates=estimates, spot=_spot(rows)),
+        truth=Truth(estimates=estimates, spot=spot_markets(rows)),
     )
     numbers = _seeds(seeds)
     entrants = _entrants(policy, against, _patience(patience), setting)
@@ -161,19 +160,6 @@ def _entrants(
     except NoSuchEntrant as error:
         raise BadCall(str(error), target="--against", hint="name a baseline; policy files go to --policy") from error
     return [*with_patience(policies, patience), *others]
-
-
-def _nodes(on_prem: int, rows: Catalog) -> int:
-    if not on_prem:
-        return sum(int(row.quota) for row in rows.onprem_pools())
-    if on_prem % _GPUS_PER_NODE:
-        raise BadCall(f"{on_prem} GPUs are no whole nodes of 8", target="--on-prem", hint="give a multiple of 8")
-    return on_prem // _GPUS_PER_NODE
-
-
-def _spot(rows: Catalog) -> dict[str, SpotHistory]:
-    history = shipped_history()
-    return {row.pool: history for row in rows.cloud_pools() if row.is_preemptible}
 
 
 def _patience(text: str) -> list[timedelta]:
@@ -300,7 +286,7 @@ def _told(setting: Setting, seeds: Sequence[int]) -> list[tuple[str, str]]:
         ("world", setting.world.value),
         ("seeds", ", ".join(map(str, seeds))),
         ("estimates of runtimes", setting.truth.estimates.value),
-        ("owned GPUs", str(setting.owned_nodes * _GPUS_PER_NODE)),
+        ("owned GPUs", str(setting.owned_nodes * GPUS_PER_NODE)),
     ]
 
 
