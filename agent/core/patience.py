@@ -120,8 +120,6 @@ def _stay(task: QueuedTask, start: float | None, rules: WaitOrPay) -> Stay:
         return Stay(
             task=task, starts_in=rules.longest[task.tier], why=f"more than {rules.look_at} tasks come before it"
         )
-    if start == inf:
-        return Stay(task=task, starts_in=timedelta.max, why="no owned node is large enough, and nothing is saved yet")
     starts_in = start * _HOUR
     text = f"it would start at home in {show_duration(starts_in)}, and leaving saves less than its GPU-hours are worth"
     return Stay(task=task, starts_in=starts_in, why=text)

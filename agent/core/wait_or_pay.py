@@ -161,8 +161,6 @@ class WaitingRoom:
         return total, rest
 
     def _total(self, now: float) -> float:
-        if not self.line:
-            return 0.0
         plan, total = self.outlook.copy(), 0.0
         for task in self.line:
             task.planned = start = plan.book(task.need, now)

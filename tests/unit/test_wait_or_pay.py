@@ -67,6 +67,27 @@ def test_room_goes_to_the_first_of_the_line_and_to_whoever_fits() -> None:
     assert [task.name for task in room.line] == ["gang"]
 
 
+def test_a_newcomer_makes_the_others_be_judged_again() -> None:
+    room = WaitingRoom(_full(until=2.0), 0.1)
+    assert _come(room, ("first", 8, 3.0)) == [] or room.line == []
+    room = WaitingRoom(_full(until=2.0), 1.0)
+    assert _come(room, ("first", 8, 3.0), patience=1.0) == []
+    before = room.line[0].slack
+    _come(room, ("second", 8, 1.0), now=0.1, patience=1.0)
+    assert next(task.slack for task in room.line if task.name == "first") < before
+
+
+def test_several_that_come_together_are_judged_together() -> None:
+    room = WaitingRoom(_full(until=10.0), 0.1)
+    leaving = _come(room, ("small", 1, 1.0), ("large", 8, 20.0), ("tiny", 1, 0.5))
+    assert sorted(str(task.name) for task in leaving) == ["small", "tiny"]
+
+
+def test_one_that_never_fits_leaves_even_beside_others() -> None:
+    room = WaitingRoom(_full(until=1.0), 10.0)
+    assert [task.name for task in _come(room, ("giant", 64, 1.0), ("one", 1, 30.0), patience=10.0)] == ["giant"]
+
+
 def test_an_empty_line_has_nothing_to_start() -> None:
     assert WaitingRoom(Outlook(1), 1.0).freed(0.0) == []
 
