@@ -109,9 +109,15 @@ class WaitingRoom:
         return started
 
     def judge_all(self, now: float) -> tuple[Waiting, ...]:
-        """As judge, with every task in doubt: for a caller that keeps no line from one time to the next."""
+        """As judge, with every task in doubt: for a caller that keeps no line from one time to the next.
+
+        A leaving can take no more from the others than all their wait: who would not pay even then is in no doubt.
+        """
+        total = self._total(now)
         for task in self.line:
-            task.slack = -1.0
+            own = self._burden(task, task.planned, now)
+            most = inf if total == inf else own + _OTHERS * (total - own)
+            task.slack = self._price(task) - most
         return self.judge(now)
 
     def judge(self, now: float) -> tuple[Waiting, ...]:
