@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from math import inf
 
 from agent.core.outlook import Need, Outlook, Shares
@@ -112,13 +113,41 @@ class WaitingRoom:
         """As judge, with every task in doubt: for a caller that keeps no line from one time to the next.
 
         A leaving can take no more from the others than all their wait: who would not pay even then is in no doubt.
+        Each leaving makes the others' worth less, so that only the next best need be judged again (Minoux, 1978).
         """
+        self._total(now)
+        never = tuple(task for task in self.line if task.planned == inf)
+        self.line = [task for task in self.line if task not in never]
         total = self._total(now)
-        for task in self.line:
+        doubtful = []
+        for number, task in enumerate(self.line):
             own = self._burden(task, task.planned, now)
-            most = inf if total == inf else own + _OTHERS * (total - own)
-            task.slack = self._price(task) - most
-        return self.judge(now)
+            if own + _OTHERS * (total - own) > self._price(task):
+                doubtful.append((number, task))
+        heap = [(-self._gain(task, now), number, task) for number, task in doubtful]
+        heapify(heap)
+        leaving = list(never)
+        while heap:
+            _, number, task = heappop(heap)
+            gain = self._gain(task, now)
+            if gain > 0 and heap and gain < -heap[0][0]:
+                heappush(heap, (-gain, number, task))
+            elif gain > 0:
+                self.line.remove(task)
+                leaving.append(task)
+        return tuple(leaving)
+
+    def _gain(self, task: Waiting, now: float) -> float:
+        """By how much its leaving pays, per hour of its price; at or below 0 it does not."""
+        plan, place = self.outlook.copy(), self.line.index(task)
+        for other in self.line[:place]:
+            plan.book(other.need, now)
+        without = plan.copy()
+        saved = self._burden(task, plan.book(task.need, now), now)
+        for other in self.line[place + 1 :]:
+            stays = self._burden(other, plan.book(other.need, now), now)
+            saved += _OTHERS * (stays - self._burden(other, without.book(other.need, now), now))
+        return saved / self._price(task) - 1
 
     def judge(self, now: float) -> tuple[Waiting, ...]:
         """Take out of the line, one by one, those whose leaving is worth its price."""

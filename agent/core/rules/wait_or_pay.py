@@ -63,7 +63,7 @@ OFF = WaitOrPay(
     patience=timedelta(minutes=6),
     longest=_LONGEST,
     assumed_runtime=timedelta(hours=1),
-    look_at=200,
+    look_at=64,
 )
 _KEYS = (
     Key(
