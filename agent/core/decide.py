@@ -17,6 +17,7 @@ from agent.core.policies import (
     calendar,
     emergency,
     forced_shrink,
+    half_gang,
     idle_reclaim,
     prewarm,
     queue_pressure,
@@ -31,6 +32,7 @@ _UNDELIVERED = (ReasonCode.UNFILLED_ORDER, ReasonCode.OVERDUE_NODE)
 # Who comes first; why, is written in arbitrate.py. A new pressure is a line here.
 PRECEDENCE = (
     boot_deadline.propose,
+    half_gang.propose,
     spot_notice.propose,
     forced_shrink.propose,
     emergency.propose,

@@ -32,6 +32,7 @@ class ReasonCode(StrEnum):
     NO_IDLE_NODE = "no_idle_node"
     OVERDUE_NODE = "overdue_node"
     UNFILLED_ORDER = "unfilled_order"
+    HALF_GANG = "half_gang"
     POOL_UNKNOWN = "pool_unknown"
     BACKED_OFF = "backed_off"
     NOT_SETTLED = "not_settled"

@@ -203,14 +203,23 @@ def _ready_at(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, d
 
 
 def _failures(memory: Memory, snapshot: Snapshot) -> dict[str, int]:
-    """Failures in a row by pool; a node that became ready since the last order ends the row."""
+    """Failures in a row by pool; a node of a later order that became ready ends the row.
+
+    What came of the order that failed does not: else a cloud that always brings a part would be asked for ever
+    at the shortest back-off.
+    """
     delivered = {
         pool.pool
         for pool in snapshot.pools
         for node in pool.nodes()
-        if node.phase is NodePhase.GPU_READY and node.since >= memory.grown_at.get(pool.pool, node.since)
+        if node.phase is NodePhase.GPU_READY and node.since >= _last_asked(memory, pool.pool, node.since)
     }
     return {pool: count for pool, count in memory.failures.items() if pool not in delivered}
+
+
+def _last_asked(memory: Memory, pool: str, never: datetime) -> datetime:
+    """When the pool was last asked for nodes, no sooner than its last back-off ended."""
+    return max(memory.grown_at.get(pool, never), memory.back_off_until.get(pool, never))
 
 
 def _replaced(before: Mapping[str, str], snapshot: Snapshot) -> dict[str, str]:

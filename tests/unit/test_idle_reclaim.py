@@ -8,6 +8,7 @@ from datetime import timedelta
 from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action, ReasonCode
 from agent.core.memory import observe
+from agent.core.policy import Policy
 from agent.core.snapshot import NodePhase, Unknown
 from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, decided, tasks, watched
 
@@ -98,3 +99,43 @@ def test_queue_pressure_outranks_nothing_when_both_would_act() -> None:
     nodes = [a_node(number) for number in range(2)]
     decision = decided(a_snapshot(use=95.0, queue=tasks(30), pools=[a_pool(*nodes)]))
     assert decision.action is Action.GROW
+
+
+def sparing(minutes: int = 20, **more: object) -> Policy:
+    policy = a_policy()
+    rules = replace(policy.idle_reclaim, spare_after=timedelta(minutes=minutes), **more)  # type: ignore[arg-type]
+    return replace(policy, idle_reclaim=rules)
+
+
+def test_spare_after_gives_an_idle_node_back_however_busy_the_owned_cluster_is() -> None:
+    snapshot = a_snapshot(use=97.0, pools=[a_pool(a_node(1), a_node(2, used=3))])
+    memory = watched(snapshot, timedelta(minutes=20))
+    assert leaving(decided(snapshot, memory, sparing())) == ["i-001"]
+    assert decided(snapshot, watched(snapshot, timedelta(minutes=19)), sparing()).action is Action.HOLD
+    assert decided(snapshot, memory, a_policy()).action is Action.HOLD
+
+
+def test_spare_after_waits_for_the_nodes_that_are_still_coming() -> None:
+    coming = a_node(3, NodePhase.BOOTING, since=NOON - timedelta(minutes=5))
+    for pool in (a_pool(a_node(1), coming), a_pool(a_node(1), configured=2)):
+        snapshot = a_snapshot(use=97.0, pools=[pool])
+        decision = decided(snapshot, watched(snapshot, timedelta(minutes=19)), sparing(1))
+        assert "i-001" not in leaving(decision)
+
+
+def test_spare_after_holds_while_local_use_is_unknown() -> None:
+    snapshot = a_snapshot(use=Unknown("no exporter"), pools=[a_pool(a_node(1))])
+    assert decided(snapshot, policy=sparing()).action is Action.HOLD
+
+
+def test_spare_after_is_weighed_against_a_boot_where_the_policy_says_so() -> None:
+    snapshot = a_snapshot(use=97.0, pools=[a_pool(a_node(1))])
+    eight, nine = (watched(snapshot, timedelta(minutes=minutes)) for minutes in (8, 9))
+    assert decided(snapshot, eight, sparing(1, weigh_boot=True)).action is Action.HOLD
+    assert decided(snapshot, nine, sparing(1, weigh_boot=True)).action is Action.SHRINK
+
+
+def test_in_a_quiet_cluster_the_shorter_of_the_two_spans_gives_back() -> None:
+    snapshot = a_snapshot(use=5.0, pools=[a_pool(a_node(1))])
+    assert decided(snapshot, watched(snapshot, timedelta(minutes=20)), sparing()).action is Action.SHRINK
+    assert decided(snapshot, watched(snapshot, timedelta(minutes=60)), sparing(90)).action is Action.SHRINK

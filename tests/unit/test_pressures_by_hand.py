@@ -14,7 +14,7 @@ from agent.core.memory import Memory
 from agent.core.snapshot import NodePhase, Order, OrderKind, PoolState, Snapshot, Unknown
 from contract.catalog import Billing, Catalog
 from contract.units import Money, Nodes
-from tests.builders import EVERY, NOON, a_catalog, a_node, a_policy, a_pool, a_snapshot, decided, tasks, watched
+from tests.builders import EVERY, NOON, a_catalog, a_node, a_policy, a_pool, a_snapshot, a_task, decided, tasks, watched
 
 
 def an_order(kind: OrderKind = OrderKind.EMERGENCY, nodes: int = 20, *, base: int = 0, number: int = 1) -> Order:
@@ -196,3 +196,24 @@ def test_an_order_that_was_carried_out_is_not_carried_out_again() -> None:
     later = replace(ordered(a_snapshot(pools=[a_pool(configured=20)]), an_order()), taken_at=NOON + EVERY)
     second, _ = decide(later, policy, memory)
     assert second.action is Action.HOLD
+
+
+def small_and_cheap() -> Catalog:
+    """A steady pool of L4 cards at a fifth of the price beside the A100 pool."""
+    catalog = a_catalog()
+    cheap = replace(catalog.pools["eks-l4-spot"], pool="eks-l4-od", billing=Billing.ON_DEMAND, quota=Nodes(30))
+    return replace(catalog, pools={**catalog.pools, "eks-l4-od": cheap})
+
+
+def test_an_emergency_buys_where_waiting_work_can_run_and_not_what_is_cheapest() -> None:
+    pools = [a_pool(), a_pool(pool="eks-l4-spot"), a_pool(pool="eks-l4-od")]
+    for queue, pool in (((a_task(1, memory=80),), "ack-a100-od"), ((a_task(1, memory=20),), "eks-l4-od")):
+        snapshot = ordered(a_snapshot(queue=queue, pools=pools, catalog=small_and_cheap()), an_order(nodes=4))
+        assert sizes(decided(snapshot)) == {pool: (0, 4)}
+
+
+def test_with_nothing_waiting_it_buys_cards_no_smaller_than_the_owned_ones_and_only_then_others() -> None:
+    pools = [a_pool(), a_pool(pool="eks-l4-spot"), a_pool(pool="eks-l4-od")]
+    snapshot = a_snapshot(pools=pools, catalog=small_and_cheap())
+    assert sizes(decided(ordered(snapshot, an_order(nodes=4)))) == {"ack-a100-od": (0, 4)}
+    assert sizes(decided(ordered(snapshot, an_order(nodes=24)))) == {"ack-a100-od": (0, 20), "eks-l4-od": (0, 4)}

@@ -10,7 +10,7 @@ from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.memory import Memory, observe
 from agent.core.snapshot import NodePhase, NodeView, PoolState, Snapshot, Unknown
 from contract.units import Nodes
-from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, decided, watched
+from tests.builders import EVERY, NOON, a_catalog, a_node, a_policy, a_pool, a_snapshot, decided, watched
 
 SPOT = "eks-l4-spot"
 STALE = timedelta(minutes=2)
@@ -69,6 +69,18 @@ def test_nothing_smaller_stands_in_and_that_is_said() -> None:
     assert decision.action is Action.HOLD
     assert decision.chosen.reason.code is ReasonCode.NOTHING_FITS
     assert "replacement of node-001" in decision.chosen.reason.text
+
+
+def test_a_pool_that_hosts_less_or_lies_farther_from_the_data_does_not_stand_in() -> None:
+    near = replace(a_policy().placement, link_only_sites=("aws-us-east-1",))
+    fewer = a_catalog()
+    fewer = replace(fewer, pools={**fewer.pools, SPOT: replace(fewer.pools[SPOT], hosts=("training", "hpo"))})
+    for catalog, rules in ((a_catalog(), near), (fewer, a_policy().placement)):
+        snapshot = replace(seen(a_pool(), spot(noticed())), catalog=catalog)
+        memory = replace(watched(snapshot), back_off_until={SPOT: NOON + STALE})
+        decision, _ = decide(snapshot, replace(a_policy(), placement=rules), memory)
+        assert decision.action is Action.HOLD
+        assert decision.chosen.reason.code is ReasonCode.NOTHING_FITS
 
 
 def test_several_are_replaced_first_to_go_first_as_far_as_limits_let() -> None:

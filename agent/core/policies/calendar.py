@@ -12,11 +12,12 @@ from dataclasses import replace
 from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode
 from agent.core.drain import shrink_by
 from agent.core.memory import Memory
-from agent.core.policies.floors import Floor, all_floors, by_return, giving_back, spare, window_floors
+from agent.core.policies.floors import Floor, all_floors, giving_back, spare, window_floors
 from agent.core.policies.grow_by import blindness, grow_by, in_pools, shortfall
+from agent.core.policies.idle_nodes import idle_nodes
 from agent.core.policy import Policy
 from agent.core.rules.windows import KeepWindow
-from agent.core.snapshot import NodeView, Snapshot
+from agent.core.snapshot import Snapshot
 from contract.units import show_duration
 
 NAME = "calendar"
@@ -32,7 +33,7 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     """Grow to what open windows keep, else give idle nodes back in windows that say so, else hold."""
     if not policy.calendar.windows:
         return _OFF
-    kept = keep(NAME, policy.calendar.windows, snapshot, memory)
+    kept = keep(NAME, policy.calendar.windows, snapshot, policy, memory)
     if kept is not None and kept.action is Action.GROW:
         return kept
     window = giving_back(policy, snapshot.taken_at)
@@ -41,7 +42,9 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     return kept or _CLOSED
 
 
-def keep(name: str, windows: Iterable[KeepWindow], snapshot: Snapshot, memory: Memory) -> Proposal | None:
+def keep(
+    name: str, windows: Iterable[KeepWindow], snapshot: Snapshot, policy: Policy, memory: Memory
+) -> Proposal | None:
     """Grow to the floor of the first short window that can be filled, or hold; None when no window keeps anything."""
     floors = window_floors(snapshot, windows)
     if not floors:
@@ -54,13 +57,13 @@ def keep(name: str, windows: Iterable[KeepWindow], snapshot: Snapshot, memory: M
         return Proposal(policy=name, action=Action.HOLD, reason=reason, evidence=evidence)
     if blind := blindness(snapshot):
         return Proposal(policy=name, action=Action.HOLD, reason=blind, evidence=evidence)
-    wanted = [_fill(name, floor, snapshot, memory) for floor in short]
+    wanted = [_fill(name, floor, snapshot, policy, memory) for floor in short]
     proposal = next((item for item in wanted if item.action is Action.GROW), wanted[0])
     return replace(proposal, evidence=evidence)
 
 
-def _fill(name: str, floor: Floor, snapshot: Snapshot, memory: Memory) -> Proposal:
-    growth = grow_by(snapshot, memory, floor.missing, in_pools(floor.pools))
+def _fill(name: str, floor: Floor, snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
+    growth = grow_by(snapshot, policy, memory, floor.missing, in_pools(floor.pools))
     text = f"{floor.why} keeps {floor.nodes} nodes, {floor.have} are rented{shortfall(growth, floor.missing)}"
     return Proposal(
         policy=name,
@@ -72,7 +75,7 @@ def _fill(name: str, floor: Floor, snapshot: Snapshot, memory: Memory) -> Propos
 
 
 def _give_back(window: KeepWindow, snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
-    idle = by_return(snapshot, _idle_nodes(window, snapshot, policy, memory))
+    idle = idle_nodes(snapshot, policy, memory, lambda _state: window.idle_for)
     going, keepers = spare(idle, all_floors(snapshot, policy)) if idle else ((), ())
     going = going[: policy.idle_reclaim.max_step]
     span = show_duration(window.idle_for)
@@ -92,19 +95,6 @@ def _give_back(window: KeepWindow, snapshot: Snapshot, policy: Policy, memory: M
         reason=Reason(code=ReasonCode.TRIGGERED, text=text),
         evidence=evidence,
         changes=shrink_by(snapshot, going),
-    )
-
-
-def _idle_nodes(window: KeepWindow, snapshot: Snapshot, policy: Policy, memory: Memory) -> tuple[NodeView, ...]:
-    now = snapshot.taken_at
-    return tuple(
-        node
-        for state in snapshot.pools
-        if state.is_settled and memory.refused_until.get(state.pool, now) <= now
-        for node in state.nodes()
-        if node.is_empty
-        and now - memory.idle_since.get(node.instance_id, now) >= window.idle_for
-        and now - node.since >= policy.idle_reclaim.keep_at_least
     )
 
 

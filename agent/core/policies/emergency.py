@@ -19,7 +19,7 @@ _OFF = Proposal(
 )
 
 
-def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
+def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     """Grow to what the orders in force ask for, or hold."""
     floor = order_floor(snapshot) if snapshot.orders else None
     if floor is None:
@@ -28,7 +28,7 @@ def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
         return _hold(floor, Reason(code=ReasonCode.NOTHING_TO_DO, text=f"{floor.why} is met: {floor.have} are rented"))
     if blind := blindness(snapshot):
         return _hold(floor, blind)
-    growth = grow_by(snapshot, memory, floor.missing, is_steady)
+    growth = grow_by(snapshot, policy, memory, floor.missing, is_steady)
     text = f"{floor.why} wants {floor.nodes} nodes, {floor.have} are rented{shortfall(growth, floor.missing)}"
     return Proposal(
         policy=NAME,

@@ -1,7 +1,9 @@
 """So many nodes more, whoever waits for them: from the cheapest pools that are open, several if need be.
 
-For pressures that know a number and no tasks (calendar, warm pool, a person's order). Which pools are
-open is the same for all; caps and cool-downs are not its business.
+For pressures that know a number and no tasks (calendar, warm pool, a person's order). Pools come first that
+can take some of what waits now or, when nothing waits, cards no smaller than the owned ones: cheap nodes
+that nobody can use are no help. Which pools are open is the same for all; caps and cool-downs are not its
+business.
 """
 
 from __future__ import annotations
@@ -12,8 +14,11 @@ from datetime import datetime
 
 from agent.core.costing import node_cost
 from agent.core.decision import Alternative, PoolChange, Reason, ReasonCode
+from agent.core.eligibility import Host, demand_of, misfit
 from agent.core.memory import Memory
 from agent.core.placement import Offer, offers
+from agent.core.policy import Policy
+from agent.core.rules.placement import PlacementRules
 from agent.core.snapshot import PoolState, Snapshot, Unknown
 from contract.units import Nodes
 
@@ -37,10 +42,12 @@ def in_pools(pools: Sequence[str]) -> Callable[[Offer], bool]:
     return (lambda offer: offer.row.pool in pools) if pools else is_steady
 
 
-def grow_by(snapshot: Snapshot, memory: Memory, nodes: int, suits: Callable[[Offer], bool]) -> Growth:
-    """Up to `nodes` more in the pools that suit, cheapest GPU-hour first; no pool beyond its quota."""
+def grow_by(snapshot: Snapshot, policy: Policy, memory: Memory, nodes: int, suits: Callable[[Offer], bool]) -> Growth:
+    """Up to `nodes` more in the pools that suit, useful ones first, cheapest GPU-hour first; none beyond its quota."""
+    market = offers(snapshot, closed_pools(snapshot, memory), policy.placement, memory.failures)
+    is_useful = _usefulness(snapshot, policy.placement)
     left, changes, alternatives = nodes, [], []
-    for offer in offers(snapshot, closed_pools(snapshot, memory)):
+    for offer in sorted(market, key=lambda offer: not is_useful(offer)):
         if not suits(offer):
             continue
         count = 0 if offer.closed else min(left, offer.room)
@@ -77,6 +84,18 @@ def shortfall(growth: Growth, wanted: int) -> str:
     return "" if growth.found == wanted else f"; no open pool has room for the other {wanted - growth.found}"
 
 
+def _usefulness(snapshot: Snapshot, rules: PlacementRules) -> Callable[[Offer], bool]:
+    """Whether a pool can take any task that waits; when none does, whether its cards are as large as an owned one."""
+    queue = () if isinstance(snapshot.queue, Unknown) else snapshot.queue
+    demands = {demand_of(task) for task in queue}
+    if demands:
+        return lambda offer: any(
+            misfit(each, Host(offer.row, offer.row.node_labels()), rules) is None for each in demands
+        )
+    least = min((row.gpu_memory for row in snapshot.catalog.onprem_pools()), default=0)
+    return lambda offer: offer.row.gpu_memory >= least
+
+
 def _why_closed(pool: PoolState, now: datetime, memory: Memory) -> Reason | None:
     if isinstance(pool.observed, Unknown):
         return Reason(code=ReasonCode.POOL_UNKNOWN, text=f"its nodes are unknown: {pool.observed.why}")
@@ -98,7 +117,8 @@ def _lost(snapshot: Snapshot, offer: Offer, nodes: int, left: int) -> Alternativ
     if reason is None and not offer.room:
         reason = Reason(code=ReasonCode.QUOTA, text=f"its quota of {offer.row.quota} leaves room for 0")
     if reason is None:
-        reason = Reason(code=ReasonCode.DEARER, text=f"cheaper pools bring all {nodes - left} nodes")
+        text = f"pools that are cheaper, or that more of the work can use, bring all {nodes - left} nodes"
+        reason = Reason(code=ReasonCode.DEARER, text=text)
     return Alternative(
         what=f"{offer.row.pool} +{left or nodes}",
         cost_per_hour=node_cost(snapshot.catalog, offer.row) * (left or nodes),

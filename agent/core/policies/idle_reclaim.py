@@ -1,6 +1,8 @@
 """R4.2, R4.6: the owned cluster has been quiet for a while and rented nodes are idle: give them back.
 
-Reserved ones last, then the oldest first. What a window, the warm pool or an order keeps stays, and a
+Where the policy says `spare_after`, a node that has been idle for so long goes back however busy the
+owned cluster is: what rents nodes is waiting work, and none of it went there. Reserved ones last, then the
+oldest first. What a window, the warm pool or an order keeps stays, and a
 node that is paid for anyway, or that it would be dearer to boot again, stays a while longer.
 """
 
@@ -11,7 +13,8 @@ from datetime import timedelta
 from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode
 from agent.core.drain import shrink_by
 from agent.core.memory import Memory
-from agent.core.policies.floors import all_floors, by_return, spare
+from agent.core.policies.floors import all_floors, spare
+from agent.core.policies.idle_nodes import arrived, idle_nodes
 from agent.core.policy import Policy
 from agent.core.snapshot import NodeView, PoolState, Snapshot, Unknown
 from agent.core.use_window import UseRule, judge
@@ -30,11 +33,19 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
         agrees=lambda use: use <= settings.local_use_at_most,
     )
     verdict = judge(rule, snapshot, policy, memory)
-    idle = _idle_nodes(snapshot, policy, memory)
-    evidence = (verdict.evidence, _idle_evidence(idle, snapshot, policy))
-    if verdict.hold:
+    evidence = (verdict.evidence, _idle_evidence(_idle(snapshot, policy, memory, is_quiet=True), snapshot, policy))
+    is_unknown = verdict.hold is not None and verdict.hold.code is ReasonCode.SIGNAL_UNKNOWN
+    idle = () if is_unknown else _idle(snapshot, policy, memory, is_quiet=verdict.hold is None)
+    if verdict.hold and not idle:
         return Proposal(policy=NAME, action=Action.HOLD, reason=verdict.hold, evidence=evidence)
-    span = show_duration(settings.node_idle_for)
+    return _give_back(idle, snapshot, policy, evidence)
+
+
+def _give_back(
+    idle: tuple[NodeView, ...], snapshot: Snapshot, policy: Policy, evidence: tuple[Evidence, ...]
+) -> Proposal:
+    settings = policy.idle_reclaim
+    span = show_duration(min(settings.node_idle_for, settings.spare_after or settings.node_idle_for))
     if not idle:
         reason = Reason(code=ReasonCode.NO_IDLE_NODE, text=f"no rented node has been idle for {span}")
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
@@ -56,26 +67,28 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     )
 
 
-def _idle_nodes(snapshot: Snapshot, policy: Policy, memory: Memory) -> tuple[NodeView, ...]:
-    """Idle and old enough, in the order in which they go back."""
-    now = snapshot.taken_at
-    idle = (
-        node
-        for state in snapshot.pools
-        if state.is_settled and memory.refused_until.get(state.pool, now) <= now
-        for node in state.nodes()
-        if node.is_empty
-        and (since := memory.idle_since.get(node.instance_id)) is not None
-        and now - since >= _least_idle(state, snapshot, policy)
-        and now - node.since >= policy.idle_reclaim.keep_at_least
-    )
-    return by_return(snapshot, idle)
-
-
-def _least_idle(state: PoolState, snapshot: Snapshot, policy: Policy) -> timedelta:
+def _idle(snapshot: Snapshot, policy: Policy, memory: Memory, *, is_quiet: bool) -> tuple[NodeView, ...]:
     """A boot is paid too: who lets a node idle for as long as one takes never pays more than twice the best."""
-    least = policy.idle_reclaim.node_idle_for
-    return max(least, snapshot.row(state).boot.slowest) if policy.idle_reclaim.weigh_boot else least
+
+    def enough(state: PoolState) -> timedelta | None:
+        spans = _spans(state, policy, is_quiet=is_quiet)
+        if not spans:
+            return None
+        return max(min(spans), snapshot.row(state).boot.slowest) if policy.idle_reclaim.weigh_boot else min(spans)
+
+    return idle_nodes(snapshot, policy, memory, enough)
+
+
+def _spans(state: PoolState, policy: Policy, *, is_quiet: bool) -> list[timedelta]:
+    """The idle times after which a node of the pool goes, any of them; none while nothing may go.
+
+    Nodes that are still coming may be the last of a gang's, for which the idle ones wait: `spare_after` lets them.
+    """
+    settings = policy.idle_reclaim
+    spans = [settings.node_idle_for] if is_quiet else []
+    if settings.spare_after is not None and state.rented <= arrived(state):
+        spans.append(settings.spare_after)
+    return spans
 
 
 def _idle_evidence(idle: tuple[NodeView, ...], snapshot: Snapshot, policy: Policy) -> Evidence:

@@ -22,4 +22,4 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     if not policy.prewarm.windows:
         return _OFF
     windows = (entry.window for entry in policy.prewarm.windows)
-    return keep(NAME, windows, snapshot, memory) or _CLOSED
+    return keep(NAME, windows, snapshot, policy, memory) or _CLOSED

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from agent.core.decision import Action, Evidence, PoolChange, Proposal, Reason, ReasonCode
+from agent.core.market import offers
 from agent.core.memory import Memory
-from agent.core.placement import Offer, offers
 from agent.core.policies.floors import doomed
 from agent.core.policies.grow_by import blindness, closed_pools, more
 from agent.core.policy import Policy
+from agent.core.rules.placement import PlacementRules
 from agent.core.snapshot import NodeView, PoolState, Snapshot, Unknown
 from contract.catalog import PoolRow
 from contract.units import Nodes
@@ -28,7 +29,7 @@ _NO_NOTICE = Proposal(
 )
 
 
-def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
+def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     """Order replacements of busy nodes under notice, else take back the places of those replaced, else hold."""
     noticed = _noticed(snapshot)
     if not noticed and not memory.replaced:
@@ -36,7 +37,7 @@ def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
     evidence = (Evidence(name="nodes under notice", seen=str(len(noticed)), wanted="one or more", met=bool(noticed)),)
     new = [node for node in noticed if node.gpus_used and node.instance_id not in memory.replaced]
     blind = blindness(snapshot) if new else None
-    changes = () if blind else _replacements(new, snapshot, memory)
+    changes = () if blind else _replacements(new, snapshot, policy, memory)
     if changes:
         names = ", ".join(instance for change in changes for instance in change.replaces)
         reason = Reason(code=ReasonCode.RECLAIMED, text=f"their cloud takes back {names}: replaced now")
@@ -67,23 +68,29 @@ def _noticed(snapshot: Snapshot) -> list[NodeView]:
     return [node for _, _, node in sorted(nodes, key=lambda item: item[:2])]
 
 
-def _replacements(nodes: Iterable[NodeView], snapshot: Snapshot, memory: Memory) -> tuple[PoolChange, ...]:
+def _replacements(
+    nodes: Iterable[NodeView], snapshot: Snapshot, policy: Policy, memory: Memory
+) -> tuple[PoolChange, ...]:
     """One new node each, in the same pool if it is open and has room, else in the cheapest that is no smaller."""
-    market = offers(snapshot, closed_pools(snapshot, memory))
+    rules = policy.placement
+    market = offers(snapshot, closed_pools(snapshot, memory), rules, memory.failures)
     chosen: dict[str, PoolChange] = {}
     for node in nodes:
         row = snapshot.catalog.pools[node.pool]
         for offer in sorted(market, key=lambda offer: offer.row.pool != node.pool):
             before = chosen.get(offer.row.pool) or more(offer.state, 0)
-            if not offer.closed and _can_stand_in(offer, row) and before.delta < offer.room:
+            if not offer.closed and _can_stand_in(offer.row, row, rules) and before.delta < offer.room:
                 after = Nodes(before.after + 1)
                 chosen[offer.row.pool] = replace(before, after=after, replaces=(*before.replaces, node.instance_id))
                 break
     return tuple(chosen.values())
 
 
-def _can_stand_in(offer: Offer, lost: PoolRow) -> bool:
-    return offer.row.gpus_per_node >= lost.gpus_per_node and offer.row.gpu_memory >= lost.gpu_memory
+def _can_stand_in(row: PoolRow, lost: PoolRow, rules: PlacementRules) -> bool:
+    """Whatever ran on the lost node could run there: as many GPUs and as large, the same kinds, data no farther off."""
+    is_as_large = row.gpus_per_node >= lost.gpus_per_node and row.gpu_memory >= lost.gpu_memory
+    is_as_near = lost.site not in rules.link_only_sites or row.site in rules.link_only_sites
+    return is_as_large and is_as_near and set(lost.hosts) <= set(row.hosts)
 
 
 def _places(snapshot: Snapshot, memory: Memory) -> tuple[PoolChange, ...]:

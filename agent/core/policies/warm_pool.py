@@ -41,7 +41,7 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
         text = f"{floor.have} nodes are idle or coming, {floor.nodes} are wanted"
         reason = blind or Reason(code=ReasonCode.NOTHING_TO_DO, text=text)
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
-    growth = grow_by(snapshot, memory, floor.missing, in_pools(floor.pools))
+    growth = grow_by(snapshot, policy, memory, floor.missing, in_pools(floor.pools))
     text = f"{floor.have} of {floor.nodes} warm nodes are idle or coming{shortfall(growth, floor.missing)}"
     return Proposal(
         policy=NAME,

@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from agent.core.rules.keys import DURATION, FLAG, PERCENT, Key, Schema, Section, read_keys, schema_of, whole
+from agent.core.rules.keys import (
+    DURATION,
+    FLAG,
+    OPTIONAL_DURATION,
+    PERCENT,
+    Key,
+    Schema,
+    Section,
+    read_keys,
+    schema_of,
+    whole,
+)
 from contract.fields import Fields
 from contract.units import Nodes, Percent, show_duration
 
@@ -16,6 +27,7 @@ class IdleReclaim:
 
     `keep_at_least`: a node younger than this is paid for anyway and stays. `weigh_boot`: a node must
     have idled for as long as its pool's slowest boot, the point from which buying again is no dearer.
+    `spare_after`: a node idle for so long goes back however busy the owned cluster is; None: never.
     """
 
     local_use_at_most: Percent
@@ -24,6 +36,7 @@ class IdleReclaim:
     max_step: Nodes
     keep_at_least: timedelta = timedelta(0)
     weigh_boot: bool = False
+    spare_after: timedelta | None = None
 
 
 _KEYS = (
@@ -49,6 +62,12 @@ _KEYS = (
         says="a node must have idled for at least as long as its pool takes to boot",
         default=False,
     ),
+    Key(
+        name="spare_after",
+        kind=OPTIONAL_DURATION,
+        says="a rented node idle for so long goes back, however busy the owned cluster is",
+        optional=True,
+    ),
 )
 
 
@@ -66,6 +85,9 @@ def sentences(settings: IdleReclaim) -> tuple[str, ...]:
         f"GPU use was at or below {settings.local_use_at_most} for {show_duration(settings.hold_for)} "
         f"and a node has been idle for {show_duration(settings.node_idle_for)}."
     ]
+    if settings.spare_after is not None:
+        span = show_duration(settings.spare_after)
+        said.append(f"A node that has been idle for {span} goes back however busy the owned cluster is.")
     if settings.keep_at_least:
         said.append(f"No node is given back before it is {show_duration(settings.keep_at_least)} old.")
     if settings.weigh_boot:
