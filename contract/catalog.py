@@ -16,6 +16,7 @@ from pathlib import Path
 
 from contract import labels
 from contract.fields import Fields, Findings
+from contract.hours import Hours, read_hours
 from contract.units import GiB, Gpus, Money, Nodes, currencies
 from contract.yaml_document import read_document
 
@@ -99,7 +100,7 @@ class BootTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolRow:
-    """One row of the catalogue. `price` is per node-hour, as of `price_date`."""
+    """One row of the catalogue. `price` is per node-hour, as of `price_date`. `hours`: it is rented then only."""
 
     pool: str
     site: str
@@ -119,6 +120,7 @@ class PoolRow:
     boot: BootTime
     interruption: InterruptionBand
     hosts: tuple[str, ...]
+    hours: Hours | None = None
 
     @property
     def is_cloud(self) -> bool:
@@ -232,6 +234,7 @@ def _row(fields: Fields) -> PoolRow:
         boot=_boot(fields.fields("boot")),
         interruption=fields.choice("interruption", InterruptionBand, InterruptionBand.NONE),
         hosts=fields.texts("hosts"),
+        hours=read_hours(fields.fields("hours")) if "hours" in fields else None,
     )
     if fields.is_clean():
         _check_row(fields, row)
@@ -257,6 +260,9 @@ def _check_row(fields: Fields, row: PoolRow) -> None:
     if (row.billing is Billing.OWNED) == row.is_cloud:
         allowed = ", ".join(_ON_CLOUD) if row.is_cloud else "owned"
         fields.problem("billing", f"'{row.billing}' does not fit provider {row.provider}", f"use {allowed}")
+    if (row.billing is Billing.OFF_PEAK and row.hours is None) or (row.hours is not None and not row.is_cloud):
+        fix = "remove it" if row.hours else 'add hours: {zone: Asia/Shanghai, opens: "22:00", length: 8h}'
+        fields.problem("hours", f"a pool that is {row.billing} {'has no' if row.hours else 'needs'} hours", fix)
     if (row.interruption is InterruptionBand.NONE) == row.is_preemptible:
         fix = "give the spot pool's band, such as '5-10%'" if row.is_preemptible else "remove it or write 'none'"
         fields.problem("interruption", f"'{row.interruption}' does not fit billing {row.billing}", fix)

@@ -3,9 +3,9 @@
 Precedence, safest first; the first that wants something and is let through wins, the others are told
 as outranked:
 
-1. safety: boot_deadline gives back what does not work, half_gang what is worth nothing without the rest of its
-   order, spot_notice replaces what a cloud takes back; a reading that is unknown has held every policy
-   that needs it before anything comes here
+1. safety: boot_deadline gives back what does not work, half_gang what is worth nothing without the rest
+   of its order, off_hours what its pool's hours no longer cover, spot_notice replaces what a cloud takes
+   back; a reading that is unknown has held every policy that needs it before anything comes here
 2. money: forced_shrink, and the caps: quota, the policy's limit of a pool, a person's order to rent
    less, limits of nodes and cost, step, budget
 3. emergency: a person wants more nodes now
@@ -27,12 +27,13 @@ from agent.core.caps import cap_growth
 from agent.core.costing import change_cost
 from agent.core.decision import Action, Decision, Proposal, Reason, ReasonCode
 from agent.core.memory import Memory
-from agent.core.policies import boot_deadline, emergency, forced_shrink, half_gang, spot_notice
+from agent.core.policies import boot_deadline, emergency, forced_shrink, half_gang, off_hours, spot_notice
 from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot
 from contract.units import show_duration, zero
 
-_AT_ONCE = frozenset({boot_deadline.NAME, half_gang.NAME, spot_notice.NAME, forced_shrink.NAME, emergency.NAME})
+_URGENT = (boot_deadline, half_gang, off_hours, spot_notice, forced_shrink, emergency)
+_AT_ONCE = frozenset(policy.NAME for policy in _URGENT)
 # Of several reasons to hold, the first of these kinds is the one that people should read.
 _TELLING = (
     ReasonCode.SIGNAL_UNKNOWN,

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from enum import StrEnum
 from functools import lru_cache
 from zoneinfo import ZoneInfo
+
+from contract.hours import Weekday
 
 _DAY = timedelta(days=1)
 _MINUTE = timedelta(minutes=1)
@@ -20,20 +21,6 @@ _MINUTE = timedelta(minutes=1)
 _WIDEST = timedelta(days=2)
 # Most rules open within days; none that repeats leaves more than a month, lists of exceptions apart.
 _SOON, _LATE = timedelta(days=8), timedelta(days=400)
-
-
-class Weekday(StrEnum):
-    """Days of the week, Monday first."""
-
-    MON = "mon"
-    TUE = "tue"
-    WED = "wed"
-    THU = "thu"
-    FRI = "fri"
-    SAT = "sat"
-    SUN = "sun"
-
-
 _WEEKDAYS = tuple(Weekday)
 
 

@@ -19,6 +19,7 @@ from agent.core.policies import (
     forced_shrink,
     half_gang,
     idle_reclaim,
+    off_hours,
     prewarm,
     queue_pressure,
     spot_notice,
@@ -33,6 +34,7 @@ _UNDELIVERED = (ReasonCode.UNFILLED_ORDER, ReasonCode.OVERDUE_NODE)
 PRECEDENCE = (
     boot_deadline.propose,
     half_gang.propose,
+    off_hours.propose,
     spot_notice.propose,
     forced_shrink.propose,
     emergency.propose,

@@ -35,6 +35,7 @@ class ReasonCode(StrEnum):
     HALF_GANG = "half_gang"
     POOL_UNKNOWN = "pool_unknown"
     BACKED_OFF = "backed_off"
+    OFF_HOURS = "off_hours"
     NOT_SETTLED = "not_settled"
     WORTH_WAITING = "worth_waiting"
     QUOTA = "quota"

@@ -7,11 +7,13 @@ memory of placement.py; knows no policy.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 
 from agent.core.decision import Reason, ReasonCode
 from agent.core.eligibility import Host
 from agent.core.market import Offer
 from agent.core.policies.floors import doomed
+from agent.core.ranking import longest_of_class
 from agent.core.snapshot import NodePhase, Snapshot, is_overdue
 
 
@@ -79,6 +81,15 @@ class Ground:
         if self.free < per_pod:
             return 0
         return sum(self.slots[size] * (size // per_pod) for size in range(per_pod, len(self.slots)))
+
+
+def ends_before(ground: Ground, runtime: timedelta | None, now: datetime) -> bool:
+    """Whether work of that runtime class is surely done before the pool's hours end, a boot before it included."""
+    if ground.offer.closes_at is None:
+        return True
+    return (
+        runtime is not None and now + ground.host.row.boot.slowest + longest_of_class(runtime) <= ground.offer.closes_at
+    )
 
 
 def ground_of(snapshot: Snapshot, index: int, offer: Offer) -> Ground:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
 
 from agent.core.costing import gpu_cost
-from agent.core.decision import Reason
+from agent.core.decision import Reason, ReasonCode
+from agent.core.opening_hours import hours_next, hours_now, may_rent
 from agent.core.ranking import rank, weigh
 from agent.core.rules.placement import DEFAULT, PlacementRules
 from agent.core.snapshot import PoolState, Snapshot
@@ -24,7 +26,8 @@ _NO_HISTORY: Mapping[str, int] = MappingProxyType({})
 class Offer:
     """A pool that may grow by up to `room` nodes now; `closed` says why it may not.
 
-    `failures`: how often in a row its cloud could not deliver.
+    `failures`: how often in a row its cloud could not deliver. `closes_at`: when the hours end in which it may be
+    rented; None for a pool without hours.
     """
 
     state: PoolState
@@ -33,6 +36,7 @@ class Offer:
     gpu_hour: Money
     closed: Reason | None
     failures: int = 0
+    closes_at: datetime | None = None
 
 
 def offers(
@@ -48,14 +52,25 @@ def offers(
     made = []
     for state in snapshot.pools:
         row = snapshot.row(state)
+        span = hours_now(row, snapshot.taken_at)
         made.append(
             Offer(
                 state=state,
                 row=row,
                 room=Nodes(max(0, row.quota - state.rented)),
                 gpu_hour=gpu_cost(snapshot.catalog, row),
-                closed=closed.get(state.pool),
+                closed=closed.get(state.pool) or off_hours(row, snapshot.taken_at),
                 failures=history.get(state.pool, 0),
+                closes_at=span.end if span else None,
             )
         )
     return tuple(sorted(made, key=lambda offer: rank(offer, weigh(offer, None, 0, rules))))
+
+
+def off_hours(row: PoolRow, now: datetime) -> Reason | None:
+    """Why a pool with hours may not be rented now; None when it may."""
+    if may_rent(row, now):
+        return None
+    coming = hours_next(row, now)
+    text = f"its hours begin at {coming.start.isoformat(timespec='minutes')}" if coming else "its hours never come"
+    return Reason(code=ReasonCode.OFF_HOURS, text=text)

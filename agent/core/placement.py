@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agent.core.decision import Alternative, Reason, ReasonCode
 from agent.core.eligibility import Demand, Misfits, demand_of
-from agent.core.grounds import Ground, ground_of
+from agent.core.grounds import Ground, ends_before, ground_of
 from agent.core.lost_offers import Shape, alternatives, limited
 from agent.core.market import Offer, offers
 from agent.core.ranking import Weight, rank, runtime_class, weigh
 from agent.core.rules.placement import DEFAULT, PlacementRules
 from agent.core.snapshot import QueuedTask, Snapshot
-from contract.units import Nodes
+from contract.units import Nodes, show_duration
 
 __all__ = ["Offer", "Placement", "offers", "place"]
 
@@ -61,7 +61,7 @@ def place(
     """
     grounds = [ground_of(snapshot, index, offer) for index, offer in enumerate(market)]
     misfits = Misfits([ground.host for ground in grounds], rules)
-    filling = _Filling(grounds, rules, misfits, int(most), int(most))
+    filling = _Filling(snapshot.taken_at, grounds, rules, misfits, int(most), int(most))
     covered, homes = 0, []
     for task in sorted(tasks, key=_service):
         shape = filling.shape(task)
@@ -99,6 +99,7 @@ _Ranked = list[tuple[Ground, Weight]]
 class _Filling:
     """All pools while being filled; what was found out by shape; how many nodes may still be bought."""
 
+    now: datetime
     grounds: list[Ground]
     rules: PlacementRules
     misfits: Misfits
@@ -165,9 +166,19 @@ class _Filling:
         return 0
 
     def _new_shape(self, demand: Demand, pods: int, runtime: timedelta | None) -> Shape:
-        misfits = self.misfits.of(demand)
+        misfits = {**self._too_long(runtime), **self.misfits.of(demand)}
         ranked = self._in_order(demand.gpus_per_pod, pods, runtime)
         return Shape(demand, pods, [entry for entry in ranked if entry[0].index not in misfits], misfits)
+
+    def _too_long(self, runtime: timedelta | None) -> dict[int, Reason]:
+        """The pools with hours in which such work would still run when they end."""
+        found = {}
+        for ground in self.grounds:
+            if ground.offer.closes_at is not None and not ends_before(ground, runtime, self.now):
+                end = ground.offer.closes_at.isoformat(timespec="minutes")
+                text = f"its hours end at {end}, before work of {_show(runtime)} would"
+                found[ground.index] = Reason(code=ReasonCode.OFF_HOURS, text=text)
+        return found
 
     def _in_order(self, per_pod: int, pods: int, runtime: timedelta | None) -> _Ranked:
         key = (per_pod, pods, runtime)
@@ -184,3 +195,7 @@ class _Filling:
 def _spread(ground: Ground, per_pod: int, pods: int) -> int:
     """Nodes that the pods would lie on, were all of them new; any number where they do not fit."""
     return -(-pods // max(1, ground.host.row.gpus_per_node // max(1, per_pod)))
+
+
+def _show(runtime: timedelta | None) -> str:
+    return "unknown length" if runtime is None else f"about {show_duration(runtime)}"

@@ -63,6 +63,12 @@ def runtime_class(runtime: timedelta | None) -> timedelta | None:
     return timedelta(seconds=90 << min(minutes.bit_length() - 1, _LONGEST_CLASS))
 
 
+def longest_of_class(runtime: timedelta) -> timedelta:
+    """The upper end of the class of a runtime: what ends in time though it takes so long, does so surely."""
+    middle = runtime_class(runtime)
+    return max(runtime, middle * 4 / 3) if middle is not None else runtime
+
+
 def weigh(offer: Priced, runtime: timedelta | None, nodes: int, rules: PlacementRules) -> Weight:
     """What the pool costs for work of that runtime on so many nodes at once; 0 nodes: nobody knows for what."""
     row = offer.row

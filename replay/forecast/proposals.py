@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agent.core.calendar_windows import Weekday
+from contract.hours import Weekday
 from replay.forecast.demand import DAY_HOURS, WEEK_HOURS, Demand, Numbers, Slots
 from replay.forecast.patterns import Lull, MonthEnd
 from replay.forecast.scores import runs

@@ -8,7 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from agent.core.calendar_windows import Weekday, WindowRule, open_windows
+from agent.core.calendar_windows import WindowRule, open_windows
+from contract.hours import Weekday
 from spillway.main import _run
 
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.core.calendar_windows import Weekday
 from agent.core.policy import Policy, parse_policy
 from agent.core.rules.contradictions import keep_windows
+from contract.hours import Weekday
 from contract.problems import InvalidInput
 from contract.yaml_document import read_document
 from replay.forecast.chart import as_html, heat_map

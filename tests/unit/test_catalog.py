@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from contract.catalog import Catalog, parse_catalog, read_catalog
+from contract.hours import Hours, Weekday
 from contract.problems import InvalidInput, Problem
 from contract.yaml_document import parse_document
 
@@ -131,3 +133,39 @@ def test_a_row_gives_its_nodes_their_labels_and_taints() -> None:
     row = read({**ROW, "billing": "spot", "interruption": "5-10%"}).pools["ack-a100"]
     assert row.node_labels()["spillway.dev/preemptible"] == "true"
     assert [key for key, _, _ in row.node_taints()] == ["spillway.dev/burst", "spillway.dev/preemptible"]
+
+
+HOURS = '{zone: Asia/Shanghai, opens: "22:00", length: 8h}'
+
+
+def test_hours_are_read_and_a_pool_may_have_none() -> None:
+    assert read(ROW).pools["ack-a100"].hours is None
+    hours = read({**ROW, "billing": "off_peak", "hours": HOURS}).pools["ack-a100"].hours
+    assert hours == Hours(zone="Asia/Shanghai", opens=timedelta(hours=22), length=timedelta(hours=8))
+    days = '{zone: UTC, opens: "22:00", length: 8h, weekdays: [sat, sun]}'
+    hours = read({**ROW, "hours": days}).pools["ack-a100"].hours
+    assert hours is not None
+    assert hours.weekdays == (Weekday.SAT, Weekday.SUN)
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"billing": "off_peak"}, "needs hours"),
+        ({"billing": "off_peak", "hours": '{zone: Mars, opens: "22:00", length: 8h}'}, "not a time zone"),
+        ({"billing": "off_peak", "hours": "{zone: UTC, opens: 22, length: 8h}"}, "not a time of day"),
+        ({"billing": "off_peak", "hours": '{zone: UTC, opens: "22:00", length: 24h}'}, "never open or never close"),
+        ({"billing": "off_peak", "hours": '{zone: UTC, opens: "22:00", length: 0s}'}, "never open or never close"),
+        ({"hours": '{zone: UTC, opens: "22:00", length: 8h, weekdays: [monday]}'}, "not a list of some of"),
+        ({"hours": '{zone: UTC, opens: "22:00", length: 8h, closes: "06:00"}'}, "closes"),
+    ],
+)
+def test_hours_that_make_no_sense_are_refused(row: dict[str, str], words: str) -> None:
+    (problem,) = problems({**ROW, **row})
+    assert words in f"{problem}"
+
+
+def test_owned_nodes_have_no_hours() -> None:
+    owned = {**ROW, "provider": "onprem", "billing": "owned", "boot": "{fastest: 0s, slowest: 0s, deadline: 0s}"}
+    (problem,) = problems({**owned, "hours": HOURS})
+    assert "has no hours" in f"{problem}"

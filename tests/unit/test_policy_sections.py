@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import yaml
 
-from agent.core.calendar_windows import Weekday
 from agent.core.codec import from_json, to_json
 from agent.core.memory import Memory
 from agent.core.policy import Calendar, Policy, Prewarm, WarmPool, explain_policy, parse_policy, policy_schema
@@ -22,6 +21,7 @@ from agent.core.rules.contradictions import unknown_pools
 from agent.core.rules.wait_or_pay import Join
 from contract.catalog import read_catalog
 from contract.fields import Findings
+from contract.hours import Weekday
 from contract.problems import InvalidInput
 from contract.units import Nodes
 from contract.yaml_document import parse_document, read_document

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from agent.core.decision import Alternative, PoolChange, Reason, ReasonCode
 from agent.core.memory import Memory
 from agent.core.patience import Parting, Stay, part
-from agent.core.placement import Placement, offers, place
+from agent.core.placement import Offer, Placement, offers, place
 from agent.core.policies.grow_by import closed_pools, more
 from agent.core.policy import Policy
+from agent.core.postpone import postpone
 from agent.core.rules.wait_or_pay import Join
 from agent.core.snapshot import QueuedTask, Snapshot, Unknown
 from contract.units import Nodes, zero
@@ -33,15 +34,15 @@ class Wanted:
 
 def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -> Wanted:
     """What the queue needs in rented nodes now, at least `least` if any, at most a step."""
-    parting = _parting(snapshot, policy)
+    rules = policy.placement
+    market = offers(snapshot, closed_pools(snapshot, memory), rules, memory.failures)
+    parting = _parting(snapshot, market, policy)
     if isinstance(parting, Unknown):
         return Wanted(changes=(), reason=Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=parting.why))
     stay = _staying(snapshot, parting.staying)
     if not parting.leaving and parting.staying:
-        text = f"all {len(parting.staying)} waiting tasks do better to wait for owned GPUs"
+        text = f"all {len(parting.staying)} waiting tasks do better to wait"
         return Wanted(changes=(), reason=Reason(code=ReasonCode.WORTH_WAITING, text=text), alternatives=stay)
-    rules = policy.placement
-    market = offers(snapshot, closed_pools(snapshot, memory), rules, memory.failures)
     placed = place(snapshot, parting.leaving, market, policy.queue_pressure.max_step, rules)
     alternatives = (*placed.alternatives, *stay)
     if not placed.nodes:
@@ -53,13 +54,14 @@ def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -
     )
 
 
-def _parting(snapshot: Snapshot, policy: Policy) -> Parting | Unknown:
+def _parting(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:
     queue, rules = snapshot.queue, policy.wait_or_pay
     if isinstance(queue, Unknown):
         return Unknown(f"the queue is unknown: {queue.why}")
     if rules.join is Join.THRESHOLDS:
         return Parting(leaving=queue, staying=())
-    return part(snapshot, queue, rules)
+    parting = part(snapshot, queue, rules)
+    return parting if isinstance(parting, Unknown) else postpone(parting, market, policy, snapshot.taken_at)
 
 
 def _need(parting: Parting, placed: Placement) -> str:

@@ -6,15 +6,14 @@ know any particular section.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
-from zoneinfo import ZoneInfo
 
 from contract.fields import Fields
+from contract.hours import CLOCK_TIME_PATTERN, parse_clock_time, parse_zone
 from contract.units import Nodes, Percent, currencies, parse_duration, show_duration
 
 S = TypeVar("S")
@@ -25,7 +24,6 @@ _NO_MEMBERS: tuple[StrEnum, ...] = ()
 _NO_SPAN: timedelta | None = None
 _NO_DATES: tuple[date, ...] = ()
 _NO_SIZES: Mapping[str, Nodes] = {}
-_CLOCK_TIME = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,20 +144,6 @@ def _above_zero(value: object) -> timedelta:
     return duration
 
 
-def _clock_time(value: object) -> timedelta:
-    match = _CLOCK_TIME.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise ValueError(f'{value!r} is not a time of day; write it in quotes, such as "02:00"')
-    return timedelta(hours=int(match[1]), minutes=int(match[2]))
-
-
-def _zone(value: object) -> str:
-    try:
-        return ZoneInfo(str(value)).key
-    except (OSError, ValueError, LookupError) as error:
-        raise ValueError(f"{value!r} is not a time zone; write it such as Asia/Shanghai") from error
-
-
 def _dates(value: object) -> tuple[date, ...]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{value!r} is not a list of dates; write it such as [2026-10-01, 2026-10-02]")
@@ -220,14 +204,16 @@ DATES = Kind(
     schema={"type": "array", "items": _DATE, "minItems": 1},
 )
 CLOCK_TIME = Kind(
-    read=lambda fields, key, default: fields.take(key, _clock_time, default or timedelta(0), required=default is None),
-    schema={"type": "string", "pattern": f"^{_CLOCK_TIME.pattern}$", "examples": ["02:00"]},
+    read=lambda fields, key, default: fields.take(
+        key, parse_clock_time, default or timedelta(0), required=default is None
+    ),
+    schema={"type": "string", "pattern": CLOCK_TIME_PATTERN, "examples": ["02:00"]},
 )
 ZONE = Kind(
-    read=lambda fields, key, default: fields.take(key, _zone, default or "UTC", required=default is None),
+    read=lambda fields, key, default: fields.take(key, parse_zone, default or "UTC", required=default is None),
     schema={"type": "string", "examples": ["Asia/Shanghai", "Europe/Berlin", "UTC"]},
 )
-OWN_ZONE = Kind(read=lambda fields, key, _default: fields.take(key, _zone, "", required=False), schema=ZONE.schema)
+OWN_ZONE = Kind(read=lambda fields, key, _default: fields.take(key, parse_zone, "", required=False), schema=ZONE.schema)
 SIZES = Kind(
     read=lambda fields, key, _default: fields.take(key, _sizes, _NO_SIZES, required=False),
     schema={"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},

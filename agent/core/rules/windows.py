@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from agent.core.calendar_windows import Weekday, WindowRule
+from agent.core.calendar_windows import WindowRule
 from agent.core.rules.keys import CLOCK_TIME, DATES, DURATION, OWN_ZONE, TEXT, TEXTS, ZONE, Key, choices, whole
 from contract.fields import Fields
+from contract.hours import Weekday
 from contract.units import Nodes, show_duration
 
 _NONE = Nodes(0)
