@@ -59,6 +59,7 @@ class ReasonCode(StrEnum):
     NO_CPU_POOL = "no_cpu_pool"
     KIND_BILLING = "kind_billing"
     TIER_BILLING = "tier_billing"
+    DEADLINE = "deadline"
     GANG = "gang"
     OUTRANKED = "outranked"
     NOTHING_TO_DO = "nothing_to_do"

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from agent.core.decision import Reason, ReasonCode
 from agent.core.rules.placement import PlacementRules
 from agent.core.snapshot import QueuedTask
-from contract.catalog import PoolRow
+from contract.catalog import Billing, PoolRow
 from contract.units import GiB, Gpus
 from contract.work import DataClass, Tier, WorkKind
 
@@ -29,6 +29,7 @@ class Demand(NamedTuple):
     kind: WorkKind
     data: DataClass
     needs_low_latency: bool
+    paid_by: tuple[Billing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def demand_of(task: QueuedTask) -> Demand:
         kind=task.kind,
         data=task.data,
         needs_low_latency=task.needs_low_latency,
+        paid_by=task.paid_by,
     )
 
 
@@ -174,6 +176,12 @@ def _not_for_tier(demand: Demand, host: Host, rules: PlacementRules) -> str | No
     return f"tier {demand.tier} is paid {' or '.join(ways)}, not {host.row.billing}"
 
 
+def _not_for_task(demand: Demand, host: Host, _rules: PlacementRules) -> str | None:
+    if not demand.paid_by or host.row.billing in demand.paid_by:
+        return None
+    return f"to meet its deadline it is paid {' or '.join(demand.paid_by)} now, not {host.row.billing}"
+
+
 _RULES = (
     _Rule(ReasonCode.NO_CPU_POOL, lambda demand: demand.gpus_per_pod, _no_cpu_pool),
     _Rule(ReasonCode.DATA_STAYS, lambda demand: demand.data, _data_stays),
@@ -185,4 +193,5 @@ _RULES = (
     _Rule(ReasonCode.NO_SPOT, lambda demand: (demand.kind, demand.preemptible), _no_spot),
     _Rule(ReasonCode.KIND_BILLING, lambda demand: demand.kind, _not_for_kind),
     _Rule(ReasonCode.TIER_BILLING, lambda demand: demand.tier, _not_for_tier),
+    _Rule(ReasonCode.DEADLINE, lambda demand: demand.paid_by, _not_for_task),
 )

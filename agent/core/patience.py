@@ -47,7 +47,7 @@ def part(snapshot: Snapshot, queue: tuple[QueuedTask, ...], rules: WaitOrPay) ->
     room = WaitingRoom(outlook, rules.patience / _HOUR, _start_up(snapshot), weary_hours(rules))
     by_due = sorted((_waiting(number, task, snapshot, rules) for number, task in enumerate(queue)), key=_due)
     room.line = by_due[: rules.look_at]
-    gone = {int(task.name) for task in _too_late(room, queue, rules)}
+    gone = {int(task.name) for task in _too_late(room, queue, snapshot, rules)}
     room.line = [task for task in room.line if task.name not in gone]
     gone |= {int(task.name) for task in room.judge_all(0.0)}
     starts = dict(zip((int(task.name) for task in room.line), _starts(room), strict=True))
@@ -97,15 +97,19 @@ def _waiting(number: int, task: QueuedTask, snapshot: Snapshot, rules: WaitOrPay
     arrived = (task.queued_since - snapshot.taken_at) / _HOUR
     made = waiting(number, Need(task.gpus, hours), arrived, rules.patience / _HOUR)
     made.due = min(made.due, arrived + rules.longest[task.tier] / _HOUR)
+    if task.deadline is not None:
+        made.due = min(made.due, (task.deadline - snapshot.taken_at) / _HOUR - hours)
     return made
 
 
-def _too_late(room: WaitingRoom, queue: tuple[QueuedTask, ...], rules: WaitOrPay) -> list[Waiting]:
-    """Those that would wait longer in all than their tier allows, were they to stay."""
+def _too_late(room: WaitingRoom, queue: tuple[QueuedTask, ...], snapshot: Snapshot, rules: WaitOrPay) -> list[Waiting]:
+    """Those that would wait longer in all than their tier allows, were they to stay, or end after their deadline."""
     late = []
     for task, start in zip(room.line, _starts(room), strict=True):
-        longest = rules.longest[queue[int(task.name)].tier] / _HOUR
-        if start - task.arrived > longest and start > 0:
+        queued = queue[int(task.name)]
+        ends = start + task.need.hours
+        misses = queued.deadline is not None and ends > (queued.deadline - snapshot.taken_at) / _HOUR
+        if start > 0 and (misses or start - task.arrived > rules.longest[queued.tier] / _HOUR):
             late.append(task)
     return late
 

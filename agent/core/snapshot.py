@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from contract.catalog import Catalog, PoolRow
+from contract.catalog import Billing, Catalog, PoolRow
 from contract.units import GiB, Gpus, Money, Nodes, Percent
 from contract.work import DataClass, Tier, WorkKind
 
@@ -127,6 +127,7 @@ class QueuedTask:
 
     `wants` are node labels that it asks for, each with the values that will do. `runtime` is how long
     it will run once started, estimated; None when nobody can tell. `deadline`: when it must have ended.
+    `paid_by`: the ways of paying that suit this task alone, besides what its kind and tier allow; none: any.
     """
 
     task: str
@@ -145,6 +146,7 @@ class QueuedTask:
     runtime: timedelta | None = None
     deadline: datetime | None = None
     user: str = ""
+    paid_by: tuple[Billing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent.core.deadlines import keep_deadlines
 from agent.core.decision import Alternative, PoolChange, Reason, ReasonCode
 from agent.core.memory import Memory
 from agent.core.patience import Parting, Stay, part
@@ -58,10 +59,13 @@ def _parting(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Par
     queue, rules = snapshot.queue, policy.wait_or_pay
     if isinstance(queue, Unknown):
         return Unknown(f"the queue is unknown: {queue.why}")
+    now = snapshot.taken_at
     if rules.join is Join.THRESHOLDS:
-        return Parting(leaving=queue, staying=())
+        return keep_deadlines(Parting(leaving=queue, staying=()), market, policy, now)
     parting = part(snapshot, queue, rules)
-    return parting if isinstance(parting, Unknown) else postpone(parting, market, policy, snapshot.taken_at)
+    if isinstance(parting, Unknown):
+        return parting
+    return keep_deadlines(postpone(parting, market, policy, now), market, policy, now)
 
 
 def _need(parting: Parting, placed: Placement) -> str:
