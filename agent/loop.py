@@ -94,6 +94,10 @@ class Agent:
             error=next((change.error for change in changes if change.error), None),
         )
 
+    def look(self) -> Snapshot:
+        """The picture as it is now, people's orders in it; nothing is decided and nothing touched."""
+        return self._with_orders(self.sensor.snapshot())
+
     def _settled_snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
         """A picture after every open change was taken as far as it goes; what stays open holds its pools."""
         snapshot = self.sensor.snapshot()
@@ -114,7 +118,7 @@ class Agent:
         if decision.action is Action.HOLD:
             return decision, None
         held = {pool.pool: pool.held for pool in snapshot.pools}
-        outcome = recheck(decision, hold_pools(self.sensor.snapshot(), held))
+        outcome = recheck(decision, hold_pools(self.look(), held))
         if isinstance(outcome, Withdrawn):
             return decision, outcome.why
         return outcome, None

@@ -43,10 +43,11 @@ def errors() -> Console:
 
 
 def _console(*, is_error: bool, is_terminal: bool) -> Console:
-    made = Console(stderr=is_error, highlight=False, width=None if is_terminal else _PIPE_WIDTH)
+    """Without emoji codes: `catalog.yaml:100:5` is a place in a file and no picture."""
+    made = Console(stderr=is_error, highlight=False, emoji=False, width=None if is_terminal else _PIPE_WIDTH)
     if made.no_color:
         # rich leaves bold and dim as they are: whoever wants no colour gets no codes at all.
-        made = Console(stderr=is_error, highlight=False, width=made.width, color_system=None)
+        made = Console(stderr=is_error, highlight=False, emoji=False, width=made.width, color_system=None)
     return made
 
 

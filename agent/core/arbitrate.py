@@ -39,6 +39,7 @@ _TELLING = (
     ReasonCode.SIGNAL_UNKNOWN,
     ReasonCode.NOTHING_FITS,
     ReasonCode.WORTH_WAITING,
+    ReasonCode.FALLING,
     ReasonCode.WINDOW_TOO_SHORT,
     ReasonCode.COVERED_BY_COMING,
     ReasonCode.KEPT,

@@ -25,6 +25,7 @@ class ReasonCode(StrEnum):
 
     TRIGGERED = "triggered"
     BELOW_THRESHOLD = "below_threshold"
+    FALLING = "falling"
     WINDOW_TOO_SHORT = "window_too_short"
     SIGNAL_UNKNOWN = "signal_unknown"
     COVERED_BY_COMING = "covered_by_coming"

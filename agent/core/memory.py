@@ -157,6 +157,18 @@ def window(
     )
 
 
+def queue_means(memory: Memory, now: datetime, span: timedelta) -> tuple[float, float] | None:
+    """Mean queued tasks in the halves of (now - span, now], earlier first; None while one has no valid sample."""
+    middle = now - span / 2
+    halves: tuple[list[int], list[int]] = ([], [])
+    for sample in memory.samples:
+        if now - span < sample.at <= now and not isinstance(sample.queued_tasks, Unknown):
+            halves[sample.at > middle].append(sample.queued_tasks)
+    if not halves[0] or not halves[1]:
+        return None
+    return sum(halves[0]) / len(halves[0]), sum(halves[1]) / len(halves[1])
+
+
 def _idle_clocks(before: Mapping[str, datetime], snapshot: Snapshot) -> dict[str, datetime]:
     nodes = (node for pool in snapshot.pools for node in pool.nodes())
     return {node.instance_id: before.get(node.instance_id, snapshot.taken_at) for node in nodes if node.is_empty}

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 
 from agent.core.costing import change_cost
 from agent.core.decision import Action, Decision, PoolChange
-from agent.core.snapshot import NodePhase, Snapshot, Unknown
+from agent.core.policies import emergency, forced_shrink
+from agent.core.policies.floors import active, ceiling, show_order
+from agent.core.snapshot import NodePhase, OrderKind, Snapshot, Unknown
 from contract.units import Nodes
 
 # These two rent for tasks that wait; others rent for a window, a notice or a person, whatever the queue is.
 _FOR_THE_QUEUE = ("queue_pressure", "wait_or_pay")
+_BY_ORDER = {emergency.NAME: OrderKind.EMERGENCY, forced_shrink.NAME: OrderKind.SHRINK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ def recheck(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
             return Withdrawn(f"{change.pool} was {change.before} when decided and is configured {state.configured} now")
         if unsettled := state.unsettled_because():
             return Withdrawn(f"{change.pool}: {unsettled}")
+    if (kind := _BY_ORDER.get(decision.chosen.policy)) and not active(newer, kind):
+        return Withdrawn("the order that it carries out has ended or was cancelled")
     if decision.action is Action.GROW:
         return _recheck_growth(decision, newer)
     if decision.action is Action.SHRINK:
@@ -49,6 +54,9 @@ def _recheck_growth(decision: Decision, newer: Snapshot) -> Decision | Withdrawn
     blind = [change.pool for change in decision.changes if isinstance(newer.pool(change.pool).observed, Unknown)]
     if blind:
         return Withdrawn(f"the nodes of {', '.join(blind)} cannot be read now")
+    order = ceiling(newer)
+    if order and newer.cloud_nodes() + sum(change.delta for change in decision.changes) > order.nodes:
+        return Withdrawn(f"{show_order(order)} allows {order.nodes} nodes now")
     return decision
 
 

@@ -1,7 +1,7 @@
 """A cell: one policy on one trace under one seed, with everything that its figures depend on, and its identity.
 
 Plain values that travel to other processes and machines. Two cells with the same identity have the same figures;
-anything that can change a figure must be in it: settings, contents of files, the version of the product.
+anything that can change a figure must be in it: settings, contents of files, the code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from agent.core.codec import to_json
@@ -24,8 +23,8 @@ from replay.site.truth import Truth
 from replay.trace import Trace
 from replay.traces.reader import TraceFormat
 
-# Goes up when the meaning of a cell or of its stored figures changes.
-_MEANING = 1
+# The rooms whose code decides what the figures of a cell are.
+_CODE = ("agent/core", "contract", "replay")
 
 
 class TraceChanged(RuntimeError):
@@ -116,7 +115,7 @@ def cells(
 ) -> list[Cell]:
     """The product; cells of one trace stand together, so that a worker reads it once."""
     truth = replace(setting.truth, seed=0)
-    shared = _hash(_MEANING, _product(), setting.world, setting.owned_nodes, setting.catalog, truth)
+    shared = _hash(_code(), setting.world, setting.owned_nodes, setting.catalog, truth)
     deciders = [_hash(entrant.policy, entrant.baseline, entrant.figure) for entrant in entrants]
     return [
         Cell(
@@ -138,8 +137,11 @@ def _hash(*parts: object) -> str:
     return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def _product() -> str:
-    try:
-        return version("spillway")
-    except PackageNotFoundError:
-        return ""
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A digest of all the code that the figures depend on: other code may mean other figures, so it is another cell."""
+    root = Path(__file__).resolve().parents[2]
+    digest = sha256()
+    for path in sorted(path for room in _CODE for path in (root / room).rglob("*.py")):
+        digest.update(f"{path.relative_to(root)} {sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()

@@ -16,7 +16,8 @@ from agent.bootstrap import Wired, only_agent
 from agent.core.costing import rented_cost
 from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.explain import headline, sentences
-from agent.core.snapshot import PoolState, Snapshot, Unknown
+from agent.core.policies.floors import show_order
+from agent.core.snapshot import OrderKind, PoolState, Snapshot, Unknown
 from agent.errors import BadSettings, ExitCode
 from agent.loop import TickReport
 from agent.schedule import Job, run_tick, serve
@@ -67,7 +68,7 @@ def tick(
 def status(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> int:
     """Show load, queue, pools and the hourly bill, as the agent sees them now."""
     wired = wire(twin)
-    snapshot = wired.agent.sensor.snapshot()
+    snapshot = wired.agent.look()
     is_blind = isinstance(snapshot.local_use, Unknown) or isinstance(snapshot.queue, Unknown)
     code = ExitCode.STALE_INPUTS if is_blind or snapshot.blind_stacks else ExitCode.OK
     if output is Format.JSON:
@@ -80,6 +81,10 @@ def status(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> int:
     headings = ("pool", "configured", "applied", "ready", "coming", "busy", "last failure")
     rows = [_pool_cells(pool) for pool in snapshot.pools]
     out.print(table(headings, rows, numbers=("configured", "applied", "ready", "coming", "busy")))
+    for order in snapshot.orders:
+        if order.is_active(snapshot.taken_at):
+            what = f"{order.nodes} nodes more" if order.kind is OrderKind.EMERGENCY else f"at most {order.nodes} nodes"
+            out.print(f"order: {what}, {escape(show_order(order))}")
     for note in snapshot.notes:
         out.print(f"note: {escape(note)}")
     return code
@@ -180,6 +185,7 @@ def _status_data(snapshot: Snapshot) -> dict[str, object]:
         "queued_tasks": plain(snapshot.queued_tasks()),
         "cost_per_hour": money_data(cost),
         "pools": [plain(pool) for pool in snapshot.pools],
+        "orders": [plain(order) for order in snapshot.orders if order.is_active(snapshot.taken_at)],
         "notes": list(snapshot.notes),
     }
 

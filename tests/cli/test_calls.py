@@ -12,7 +12,7 @@ import typer
 from agent.errors import BadSettings, CloudRefused, ExitCode, SpillwayError
 from contract.problems import InvalidInput, Problem
 from spillway.main import _run, app
-from spillway.output import Format, describe_error, show_error, wanted_format
+from spillway.output import Format, console, describe_error, errors, show_error, wanted_format
 
 CATALOG = Path(__file__).resolve().parents[2] / "stacks" / "catalog.yaml"
 EXPECTED = {
@@ -269,3 +269,12 @@ def test_many_problems_are_counted() -> None:
     assert str(describe_error(InvalidInput([problem]))["message"]).startswith("1 problem\n")
     assert str(describe_error(InvalidInput([problem, problem]))["message"]).startswith("2 problems\n")
     assert describe_error(BadSettings("x", target="t", hint="h"))["exit_code"] == 2
+
+
+def test_a_place_in_a_file_is_never_shown_as_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
+    """rich knows `:100:` as a picture; a file has a hundredth line."""
+    errors().print("catalog.yaml:100:5: bad")
+    console().print("row :100: of :x:")
+    shown = capsys.readouterr()
+    assert shown.err == "catalog.yaml:100:5: bad\n"
+    assert shown.out == "row :100: of :x:\n"

@@ -206,5 +206,8 @@ def test_the_agent_on_a_twin_takes_an_order_up_and_names_it(site: Site) -> None:
     held = site.run("tick", "--dry-run", "--output", "json").document()
     assert str(held["headline"]).startswith("Burst: ")
     assert "order 1 of lin (release night)" in json.dumps(held["decision"])
+    assert "order: 2 nodes more, order 1 of lin (release night)" in site.run("status").out
+    assert [order["number"] for order in site.run("status", "--output", "json").document()["orders"]] == [1]  # type: ignore[attr-defined]
     site.run("order", "cancel", "1", "--why", "false alarm")
     assert "order 1" not in site.run("tick", "--dry-run").out
+    assert "order 1" not in site.run("status").out

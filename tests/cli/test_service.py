@@ -22,7 +22,7 @@ def test_status_shows_the_platform(site: Site) -> None:
     for pool in ("eks-a100-od", "eks-h100-od", "eks-l4-spot"):
         assert pool in text.out
     document = site.run("status", "--output", "json").document()
-    assert set(document) == {"taken_at", "local_use", "queued_tasks", "cost_per_hour", "pools", "notes"}
+    assert set(document) == {"taken_at", "local_use", "queued_tasks", "cost_per_hour", "pools", "orders", "notes"}
     assert document["queued_tasks"] == 0
     assert document["cost_per_hour"] == {"amount": "0.00", "currency": "CNY"}
 

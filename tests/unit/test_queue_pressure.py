@@ -10,7 +10,9 @@ import pytest
 from agent.core.decide import decide
 from agent.core.decision import Action, ReasonCode
 from agent.core.memory import Memory, observe
+from agent.core.policy import Policy
 from agent.core.snapshot import NodePhase, Unknown
+from contract.units import Percent
 from tests.builders import (
     EVERY,
     NOON,
@@ -152,3 +154,40 @@ def test_a_pool_that_backs_off_is_passed_over() -> None:
     assert decided(snapshot, memory).action is Action.HOLD
     later = replace(memory, back_off_until={"ack-a100-od": NOON})
     assert decided(snapshot, later).action is Action.GROW
+
+
+def queued(*counts: int) -> Memory:
+    """An agent that saw a full cluster and these many tasks at its last samples, after an hour of `counts[0]`."""
+    memory = watched(a_snapshot(NOON - len(counts) * EVERY, queue=tasks(counts[0])))
+    for number, count in enumerate(counts):
+        at = NOON - (len(counts) - number) * EVERY
+        memory = observe(memory, a_snapshot(at, queue=tasks(count)), timedelta(minutes=2))
+    return memory
+
+
+def trending(share: float | None = 50.0) -> Policy:
+    policy = a_policy()
+    trend = None if share is None else Percent(share)
+    return replace(policy, queue_pressure=replace(policy.queue_pressure, not_if_falling=trend))
+
+
+def test_a_queue_that_falls_by_itself_is_left_to_fall() -> None:
+    falling = queued(40, 40, 36, 32, 28, 20, 14, 12, 9, 8)
+    decision, _ = decide(a_snapshot(queue=tasks(7)), trending(), falling)
+    assert decision.action is Action.HOLD
+    assert decision.chosen.reason.code is ReasonCode.FALLING
+    assert "40" not in decision.chosen.reason.text, "averages, not samples"
+    assert decide(a_snapshot(queue=tasks(7)), trending(None), falling)[0].action is Action.GROW
+
+
+def test_a_dip_of_one_sample_is_no_trend_and_a_steady_or_rising_queue_is_served() -> None:
+    for counts in ((20,) * 9 + (6,), (20,) * 10, (6, 8, 10, 12, 14, 16, 18, 20, 22, 24)):
+        decision, _ = decide(a_snapshot(queue=tasks(counts[-1])), trending(), queued(*counts))
+        assert decision.action is Action.GROW
+
+
+def test_unknown_samples_are_no_trend() -> None:
+    snapshot = a_snapshot(queue=tasks(7))
+    memory = queued(20, 20)
+    blind = tuple(replace(sample, queued_tasks=Unknown("no answer")) for sample in memory.samples)
+    assert decide(snapshot, trending(), replace(memory, samples=blind))[0].action is Action.GROW

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 
 import pytest
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from agent.core.costing import change_cost
 from agent.core.decision import Action, Decision, PoolChange, ReasonCode
 from agent.core.recheck import Withdrawn, recheck
-from agent.core.snapshot import LaunchFailure, NodePhase, NodeView, Snapshot, Unknown
-from contract.units import Gpus
+from agent.core.snapshot import LaunchFailure, NodePhase, NodeView, Order, OrderKind, Snapshot, Unknown
+from contract.units import Gpus, Nodes
 from tests.builders import NOON, a_node, a_pool, a_snapshot, decided, tasks
 
 SPOT = a_pool(pool="eks-l4-spot")
@@ -147,3 +147,27 @@ def test_no_second_look_ever_lets_more_nodes_go(busy: set[int], gone: set[int], 
     [change] = outcome.changes
     assert set(change.victims) == free <= before
     assert change.before - change.after == len(change.victims)
+
+
+def an_order(kind: OrderKind, nodes: int, until: datetime = NOON + timedelta(hours=1)) -> Order:
+    return Order(number=1, kind=kind, nodes=Nodes(nodes), base=Nodes(0), who="lin", why="w", since=NOON, until=until)
+
+
+def test_what_an_order_wanted_is_dropped_when_the_order_was_cancelled_meanwhile() -> None:
+    emergency = an_order(OrderKind.EMERGENCY, 4)
+    growth = decided(replace(a_snapshot(), orders=(emergency,)))
+    assert growth.chosen.policy == "emergency"
+    assert isinstance(recheck(growth, replace(a_snapshot(LATER), orders=(emergency,))), Decision)
+    assert "cancelled" in why(recheck(growth, a_snapshot(LATER)))
+    ceiling = an_order(OrderKind.SHRINK, 1)
+    pools = [a_pool(a_node(1), a_node(2)), SPOT]
+    shrink = decided(replace(a_snapshot(pools=pools), orders=(ceiling,)))
+    assert shrink.chosen.policy == "forced_shrink"
+    assert isinstance(recheck(shrink, replace(a_snapshot(LATER, pools=pools), orders=(ceiling,))), Decision)
+    assert "cancelled" in why(recheck(shrink, a_snapshot(LATER, pools=pools)))
+
+
+def test_a_growth_beyond_an_order_given_meanwhile_is_dropped() -> None:
+    newer = a_snapshot(LATER, queue=tasks(7))
+    assert "allows 3 nodes now" in why(recheck(a_growth(), replace(newer, orders=(an_order(OrderKind.SHRINK, 3),))))
+    assert isinstance(recheck(a_growth(), replace(newer, orders=(an_order(OrderKind.SHRINK, 30),))), Decision)

@@ -6,13 +6,14 @@ The thresholds say when, placement says where and how many; cool-down and caps a
 from __future__ import annotations
 
 from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode
-from agent.core.memory import Memory
+from agent.core.memory import Memory, queue_means
 from agent.core.policies.grow_by import blindness
 from agent.core.policies.rent_for import rent_for
 from agent.core.policy import Policy
 from agent.core.rules.wait_or_pay import Join
 from agent.core.snapshot import Snapshot, Unknown
 from agent.core.use_window import UseRule, judge
+from contract.units import show_duration
 
 NAME = "queue_pressure"
 _OFF = Proposal(
@@ -35,7 +36,7 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     )
     verdict = judge(rule, snapshot, policy, memory)
     evidence = (verdict.evidence, _queue_evidence(snapshot, policy))
-    held = verdict.hold or _queue_hold(snapshot, policy)
+    held = verdict.hold or _queue_hold(snapshot, policy) or _falling(snapshot, policy, memory)
     if held or isinstance(snapshot.queue, Unknown):
         reason = held or Reason(code=ReasonCode.SIGNAL_UNKNOWN, text="the queue is unknown")
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
@@ -59,6 +60,17 @@ def _queue_hold(snapshot: Snapshot, policy: Policy) -> Reason | None:
     if queued < least:
         return Reason(code=ReasonCode.BELOW_THRESHOLD, text=f"{queued} tasks queue, fewer than {least}")
     return None
+
+
+def _falling(snapshot: Snapshot, policy: Policy, memory: Memory) -> Reason | None:
+    """R4.6: the moving average of the queue falls so fast that a node ordered now would come to an empty one."""
+    least, span = policy.queue_pressure.not_if_falling, policy.queue_pressure.hold_for
+    means = queue_means(memory, snapshot.taken_at, span)
+    if least is None or means is None or means[1] > means[0] * (1 - least.value / 100):
+        return None
+    before, now = means
+    text = f"the queue falls by itself: {before:.1f} tasks on average, then {now:.1f}, within {show_duration(span)}"
+    return Reason(code=ReasonCode.FALLING, text=text)
 
 
 def _queue_evidence(snapshot: Snapshot, policy: Policy) -> Evidence:

@@ -187,6 +187,9 @@ PERCENT = Kind(
     read=lambda fields, key, default: fields.percent(key, default),
     schema={"anyOf": [_PERCENT_TEXT, {"type": "number", "minimum": 0, "maximum": 100}]},
 )
+OPTIONAL_PERCENT = Kind(
+    read=lambda fields, key, _default: fields.percent(key) if key in fields else None, schema=PERCENT.schema
+)
 MONEY = Kind(
     read=lambda fields, key, _default: fields.money(key),
     schema={"type": "string", "pattern": rf"^[0-9][0-9,]*(\.[0-9]+)? ({'|'.join(currencies())})$"},
