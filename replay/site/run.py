@@ -230,10 +230,15 @@ class SiteRun:
         self._site.run_until(when)
         for change in changes:
             pool = self._site.pools[change.pool]
+            stay = 0
             for victim in change.victims:
-                if (machine := pool.standing.get(victim)) is not None and not machine.jobs:
+                machine = pool.standing.get(victim)
+                if machine is not None and machine.jobs:
+                    # Work came in the seconds since the decision: the agent's second look leaves such a node out.
+                    stay += 1
+                elif machine is not None:
                     pool.remove(machine, when)
-            pool.desired = int(change.after)
+            pool.desired = int(change.after) + stay
             self._fill(pool, when)
             pool.touch()
 

@@ -12,10 +12,11 @@ from contract.catalog import read_catalog
 from contract.problems import InvalidInput
 from contract.yaml_document import read_document
 from replay.bounds import best_possible
-from replay.contest import Arena, NoSuchEntrant, Result, World, compete, enter
+from replay.contest import Arena, Entrant, NoSuchEntrant, Result, World, compete, enter
 from replay.differences import differences
 from replay.fitting import fitting
 from replay.headline import direction_changes
+from replay.site.run import Replay
 from replay.site.truth import Estimates, Truth
 from replay.spot_history import shipped_history
 from replay.synthetic import example_company_month, starburst_500
@@ -173,3 +174,16 @@ def test_in_the_instant_world_every_job_must_fit_at_home() -> None:
     jobs = tuple(Job(name=f"j{n}", arrival_s=0.0, runtime_s=60.0, gpus=64) for n in range(30))
     with pytest.raises(InvalidInput, match="10 more jobs"):
         fitting(_arena(Trace(name="t.csv", jobs=jobs), World.INSTANT), _policy(), skip_bad=False)
+
+
+@pytest.mark.parametrize("name", ["economy", "burst-at-once", "cluster-autoscaler"])
+def test_work_that_arrives_while_a_node_is_given_back_leaves_no_node_standing_for_ever(name: str) -> None:
+    """A slow hand: minutes between decision and deed, so that many victims have work again."""
+    arena = _arena(actuation_s=240.0)
+    policy = _policy()
+    entrant = Entrant(name=name, policy=policy) if name == "economy" else enter(name, policy, arena.world)
+    outcome = compete(arena, entrant).outcome
+    assert isinstance(outcome, Replay)
+    assert all(machine.gone_s is not None for machine in outcome.machines)
+    idle_h = max(machine.empty_s for machine in outcome.machines) / 3600
+    assert idle_h < 1.0, "a node without work goes back minutes after"
