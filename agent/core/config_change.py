@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from agent.core.decision import Decision, PoolChange
 from contract.fields import Findings
@@ -79,8 +80,7 @@ def desired_sizes(value: object, findings: Findings) -> Mapping[str, Nodes]:
             "is missing: this is no burst stack",
             f"add '{DESIRED}:' with a size for each pool",
         )
-        findings.raise_if_any()
-        return MappingProxyType({})
+        desired = {}
     for pool, size in desired.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             findings.add(
@@ -93,10 +93,11 @@ def desired_sizes(value: object, findings: Findings) -> Mapping[str, Nodes]:
 
 
 def _replace_size(line: str, column: int, pool: str, size: int, file: str) -> str:
-    key_end = line.index(pool, column) + len(pool)
+    start = line.find(pool, column)
+    key_end = start + len(pool)
     if line[key_end : key_end + 1] in "\"'":
         key_end += 1
-    found = _SIZE.match(line, key_end)
+    found = _SIZE.match(line, key_end) if start >= 0 else None
     if not found:
         problem = Problem(
             file=file,
@@ -120,8 +121,7 @@ def _check_only_desired_differs(before: object, edited: str, file: str, wanted: 
         findings.raise_if_any()
 
 
-def _without_desired(value: object) -> object:
-    if not isinstance(value, dict) or not isinstance(value.get("config"), dict):
-        return value
+def _without_desired(value: Any) -> object:
+    """The rest of a document that has desired sizes."""
     config = {key: item for key, item in value["config"].items() if key != DESIRED}
     return {**value, "config": config}

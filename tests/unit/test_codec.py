@@ -43,6 +43,12 @@ def test_what_does_not_fit_is_refused(bad: object) -> None:
         from_json(Percent, bad)
 
 
+def test_a_value_of_none_of_the_kinds_that_may_stand_there_is_refused() -> None:
+    stored = cast("dict[str, object]", to_json(a_snapshot()))
+    with pytest.raises(CodecError, match="fits none of"):
+        from_json(Snapshot, {**stored, "local_use": {"is": "Weather"}})
+
+
 def test_floats_keep_their_bits() -> None:
     snapshot = a_snapshot(NOON, use=0.1 + 0.2)
     stored = json.loads(json.dumps(to_json(snapshot)))

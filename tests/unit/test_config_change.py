@@ -74,6 +74,21 @@ def test_a_file_without_plain_sizes_is_refused_unchanged(text: str) -> None:
         edit_desired(text, "f", a_change(ack_a100_od=(0, 1)))
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('"ack\\x2da100-od": 0', "does not stand beside its name"),
+        ('"ack\\x2da100-od": 0  # ack-a100-od: 7', "would change more than the desired sizes"),
+        ("? ack-a100-od\n    : 0", "does not stand beside its name"),
+    ],
+    ids=["a name in escapes", "its name in a comment behind it", "a key with a line of its own"],
+)
+def test_a_size_that_cannot_be_found_beside_its_name_is_refused(line: str, says: str) -> None:
+    text = f"config:\n  spillway:desired:\n    {line}\n"
+    with pytest.raises(InvalidInput, match=says):
+        edit_desired(text, "f", a_change(ack_a100_od=(0, 1)))
+
+
 names = st.from_regex(r"[a-z]([a-z0-9-]{0,12}[a-z0-9])?", fullmatch=True)
 
 
