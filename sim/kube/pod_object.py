@@ -64,7 +64,25 @@ def pod_status(pod: Pod, ground: Ground, nodes: int) -> Json:
         {"type": "PodScheduled", "status": "True", "lastTransitionTime": started},
         {"type": "Ready", "status": ready, "lastTransitionTime": ground.stamp(pod.ended_s) if pod.ended_s else started},
     ]
-    return {"phase": pod.phase.value, "conditions": conditions, "startTime": started, "qosClass": "BestEffort"}
+    return {
+        "phase": pod.phase.value,
+        "conditions": conditions,
+        "containerStatuses": [_container(pod, started, ground)],
+        "startTime": started,
+        "qosClass": "BestEffort",
+    }
+
+
+def _container(pod: Pod, started: str, ground: Ground) -> Json:
+    """The only container: at work, or ended with its exit code."""
+    state: Json = {"running": {"startedAt": started}}
+    if pod.ended_s is not None:
+        is_good = pod.phase is PodPhase.SUCCEEDED
+        ended = {"exitCode": 0 if is_good else 137, "reason": "Completed" if is_good else "Error"}
+        state = {"terminated": ended | {"startedAt": started, "finishedAt": ground.stamp(pod.ended_s)}}
+    ready = pod.phase is PodPhase.RUNNING
+    container: Json = {"name": "main", "image": _IMAGE, "imageID": _IMAGE, "ready": ready, "started": ready}
+    return container | {"restartCount": 0, "state": state}
 
 
 def exporter_name(node: Node, ground: Ground) -> str:
