@@ -24,6 +24,7 @@ from agent.ledger.store import SqlLedger, sqlite_url
 from agent.loop import Agent
 from agent.ports import Clock, CloudReader
 from agent.sense.clock import HttpClock, SystemClock
+from agent.sense.ended_pods import KubernetesEnded
 from agent.sense.kubernetes import KubernetesReader
 from agent.sense.prometheus import PrometheusEndpoint, PrometheusUse
 from agent.sense.rounds import Rounds, Sources
@@ -69,6 +70,7 @@ def build(settings: Settings, on_progress: Callable[[str], object] = ignore) -> 
         clouds=clouds,
         stacks=stacks,
         stack_names=settings.stacks,
+        ended={name: KubernetesEnded(endpoint) for name, endpoint in endpoints.items()},
     )
     hands = Actuators(
         clock=clock,

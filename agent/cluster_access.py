@@ -97,6 +97,16 @@ def pod_gpus(pod: Json) -> int:
     return total
 
 
+def pod_task(pod: Json) -> str:
+    """The task that a pod belongs to: its Job, else itself.
+
+    Names are unique within a namespace only: two departments may both have a job "train".
+    """
+    metadata = pod["metadata"]
+    job = (metadata.get("labels") or {}).get(labels.TASK)
+    return f"{metadata.get('namespace', 'default')}/{job or metadata['name']}"
+
+
 def gpu_count(amounts: Json) -> int:
     """Whole GPUs of a resource list; what is no whole number counts as none (HAMi, MIG: other resources)."""
     text = str(amounts.get(labels.GPU_RESOURCE, "0"))

@@ -20,6 +20,7 @@ from agent.core.decide import (
     remember_success,
 )
 from agent.core.decision import Action, Decision
+from agent.core.learned_runtimes import with_runtimes
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent, node_events
 from agent.core.policy import Policy
@@ -60,7 +61,7 @@ class Agent:
             for change in self.hands.ledger.open_changes()
             for pool in change.after
         }
-        snapshot = self._with_orders(hold_pools(snapshot, open_pools))
+        snapshot = self._filled(self._with_orders(hold_pools(snapshot, open_pools)))
         decision, _ = decide(snapshot, self.policy, self.hands.ledger.memory())
         return TickReport(snapshot=snapshot, decision=decision, notes=snapshot.notes)
 
@@ -105,7 +106,8 @@ class Agent:
         if outcome.is_touched:
             self.sensor.forget()
             snapshot = self.sensor.snapshot()
-        return self._with_orders(hold_pools(snapshot, outcome.held)), outcome.said
+        self.hands.ledger.keep_ended(self.sensor.work().ended)
+        return self._filled(self._with_orders(hold_pools(snapshot, outcome.held))), outcome.said
 
     def _with_orders(self, snapshot: Snapshot) -> Snapshot:
         """What people ordered is part of the picture, so that a rerun of the decision needs nothing else."""
@@ -113,6 +115,10 @@ class Agent:
         return replace(
             snapshot, orders=tuple(stored.order for stored in given if stored.is_in_force(snapshot.taken_at))
         )
+
+    def _filled(self, snapshot: Snapshot) -> Snapshot:
+        """What was learned of run times is part of the picture too: a rerun asks no book."""
+        return with_runtimes(snapshot, self.sensor.work(), self.hands.ledger.runtimes())
 
     def _look_again(self, decision: Decision, snapshot: Snapshot) -> tuple[Decision, str | None]:
         if decision.action is Action.HOLD:

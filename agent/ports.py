@@ -13,11 +13,13 @@ from typing import Protocol
 
 from agent.core.config_change import ConfigChange
 from agent.core.decision import Decision
+from agent.core.ended_work import EndedPod, EndedTask, SeenWork
 from agent.core.guard import Preview
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
 from agent.core.policy import Policy
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, UseReading
+from agent.core.runtime_estimate import RuntimeBook
 from agent.core.snapshot import Order, Snapshot
 from contract.units import Nodes
 
@@ -41,6 +43,13 @@ class ClusterReader(Protocol):
 
     def read(self) -> ClusterReading:
         """Nodes and the pods that ask for GPUs. Raises SignalUnavailable, NotAuthorised."""
+
+
+class EndedReader(Protocol):
+    """One Kubernetes cluster, what has ended there."""
+
+    def read(self) -> tuple[EndedPod, ...]:
+        """Pods with GPUs that have ended and are still shown. Raises SignalUnavailable, NotAuthorised."""
 
 
 class NodeGate(Protocol):
@@ -205,6 +214,9 @@ class Sensor(Protocol):
     def snapshot(self) -> Snapshot:
         """One picture of now. Raises only what makes every decision void: StackMissing, StackUnreadable."""
 
+    def work(self) -> SeenWork:
+        """What the last picture's readings told of ended work and of that at work. Asks nobody; never raises."""
+
     def forget(self) -> None:
         """Reuse no earlier reading: something was changed."""
 
@@ -241,6 +253,18 @@ class LedgerStore(Protocol):
 
     def inputs(self, decision_id: int) -> StoredInputs | None:
         """What a decision was made on. Raises InputsUnreadable when another version stored what this cannot read."""
+
+    def keep_ended(self, tasks: Sequence[EndedTask]) -> None:
+        """Keep tasks that ended, each once: the first word on a task counts. Durable when it returns.
+
+        Only the newest of a kin are kept, and of all: what the book would not use any more goes.
+        """
+
+    def ended_tasks(self) -> tuple[EndedTask, ...]:
+        """The tasks that are kept, in the order in which they ended."""
+
+    def runtimes(self) -> RuntimeBook:
+        """What the kept tasks teach; the same after a restart."""
 
     def give_order(self, order: Order) -> Order:
         """Keep a person's order; gives it back with its number, whatever number it had. Durable when it returns."""

@@ -61,7 +61,7 @@ _UNSAID = PodWork()
 class ClusterPod:
     """A pod that asks for GPUs and has not ended. `node` None: it waits. `task` groups a gang.
 
-    `started_at`: when its node took it up, once it has.
+    `started_at`: when its node took it up, once it has. `uid` is its own, `owner` that of its task.
     """
 
     name: str
@@ -75,6 +75,8 @@ class ClusterPod:
     wants: tuple[tuple[str, tuple[str, ...]], ...] = ()
     work: PodWork = _UNSAID
     started_at: datetime | None = None
+    uid: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

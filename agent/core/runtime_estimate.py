@@ -12,10 +12,13 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from contract.work import WorkKind
 
 KEPT = 50
+# The live agent believes no kin of which fewer ended: two or three tasks are an anecdote.
+LEAST = 5
 # So many observations of wider kin every quantile starts with.
 WEIGHT_OF_KIN = 4
 # Fewer that ran so long say nothing about how long one more will go on.
@@ -40,7 +43,8 @@ class Estimate:
     """Seconds: half of such tasks ran no longer than `median_s`, 8 of 10 between low and high; `mean_s` is for costs.
 
     The next task is less like them than they are like each other: on recorded traces 5 to 7 of 10 fell in between.
-    `from_what` names the nearest kin with anything seen, `seen` how many of it are kept; 0: a guess.
+    `from_what` names the nearest kin with anything seen, `seen` how many of it are kept; 0: a guess. `kin`: that kin,
+    of which the oldest that is kept ended at `since`.
     """
 
     median_s: float
@@ -49,6 +53,8 @@ class Estimate:
     mean_s: float
     from_what: str
     seen: int
+    kin: str = ""
+    since: datetime | None = None
 
 
 NOTHING_SEEN = Estimate(
@@ -60,13 +66,13 @@ NOTHING_SEEN = Estimate(
 class _Kept:
     """The last run times of one kin, by age and by length."""
 
-    by_age: deque[float] = field(default_factory=deque)
+    by_age: deque[tuple[float, datetime | None]] = field(default_factory=deque)
     by_length: list[float] = field(default_factory=list)
 
-    def add(self, runtime_s: float) -> None:
+    def add(self, runtime_s: float, ended_at: datetime | None) -> None:
         if len(self.by_age) == KEPT:
-            del self.by_length[bisect_left(self.by_length, self.by_age.popleft())]
-        self.by_age.append(runtime_s)
+            del self.by_length[bisect_left(self.by_length, self.by_age.popleft()[0])]
+        self.by_age.append((runtime_s, ended_at))
         insort(self.by_length, runtime_s)
 
     def beyond(self, ran_s: float) -> list[float]:
@@ -80,16 +86,16 @@ class RuntimeBook:
     def __init__(self) -> None:
         self._kept: dict[Kin, _Kept] = {}
 
-    def learn(self, key: RuntimeKey, runtime_s: float) -> None:
+    def learn(self, key: RuntimeKey, runtime_s: float, ended_at: datetime | None = None) -> None:
         """A task ended after so long. What is no run time (NaN, endless, nothing or less) teaches nothing."""
         if not (math.isfinite(runtime_s) and runtime_s > 0):
             return
         for kin, _ in _kin(key):
-            self._kept.setdefault(kin, _Kept()).add(runtime_s)
+            self._kept.setdefault(kin, _Kept()).add(runtime_s, ended_at)
 
-    def estimate(self, key: RuntimeKey) -> Estimate:
-        """The run time of a task that arrives."""
-        known = self._known(key)
+    def estimate(self, key: RuntimeKey, least: int = 1) -> Estimate:
+        """The run time of a task that arrives, from kin of which at least so many ended."""
+        known = self._known(key, least)
         if not known:
             return NOTHING_SEEN
         low_s, median_s, high_s = (_drawn(known, share) for share in (_LOW, _MEDIAN, _HIGH))
@@ -101,16 +107,18 @@ class RuntimeBook:
             mean_s=math.fsum(kept.by_length) / len(kept.by_length),
             from_what=from_what,
             seen=len(kept.by_length),
+            kin=from_what,
+            since=kept.by_age[0][1],
         )
 
-    def remaining(self, key: RuntimeKey, ran_s: float) -> Estimate:
+    def remaining(self, key: RuntimeKey, ran_s: float, least: int = 1) -> Estimate:
         """How much longer a task will run that has run for `ran_s`: what those ran on that ran longer.
 
         Where hardly any did, as long again: of a heavy tail, the longer it ran the longer it will.
         """
         if ran_s <= 0:
-            return self.estimate(key)
-        for kept, from_what in self._known(key):
+            return self.estimate(key, least)
+        for kept, from_what in self._known(key, least):
             left = kept.beyond(ran_s)
             if len(left) >= ENOUGH_SURVIVORS:
                 return Estimate(
@@ -120,6 +128,8 @@ class RuntimeBook:
                     mean_s=math.fsum(left) / len(left),
                     from_what=f"{from_what} that ran longer",
                     seen=len(left),
+                    kin=from_what,
+                    since=kept.by_age[0][1],
                 )
         return Estimate(
             median_s=ran_s,
@@ -130,9 +140,15 @@ class RuntimeBook:
             seen=0,
         )
 
-    def _known(self, key: RuntimeKey) -> list[tuple[_Kept, str]]:
-        """What is kept of the task's kin, the nearest first."""
-        return [(self._kept[kin], says) for kin, says in _kin(key) if kin in self._kept]
+    def _known(self, key: RuntimeKey, least: int) -> list[tuple[_Kept, str]]:
+        """What is kept of the task's kin, the nearest first; kin of which fewer ended are passed over."""
+        found = ((self._kept.get(kin), says) for kin, says in _kin(key))
+        return [(kept, says) for kept, says in found if kept is not None and len(kept.by_length) >= least]
+
+
+def kin_names(key: RuntimeKey) -> tuple[str, ...]:
+    """All kin in words, the nearest first: tasks with the same words are kept together."""
+    return tuple(says for _, says in _kin(key))
 
 
 def _kin(key: RuntimeKey) -> tuple[tuple[Kin, str], ...]:

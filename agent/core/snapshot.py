@@ -122,11 +122,19 @@ class PoolState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """Where a run time comes from that nobody stated: from `seen` ended tasks, `of` what work."""
+
+    seen: int
+    of: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QueuedTask:
     """One task waiting for GPUs: `gpus` in all, in `pods` of at most `gpus_per_pod`, whole or not at all.
 
     `wants` are node labels that it asks for, each with the values that will do. `runtime` is how long
-    it will run once started, estimated; None when nobody can tell. `deadline`: when it must have ended.
+    it will run once started, stated or `learned`; None when nobody can tell. `deadline`: when it must have ended.
     `paid_by`: the ways of paying that suit this task alone, besides what its kind and tier allow; none: any.
     """
 
@@ -146,6 +154,7 @@ class QueuedTask:
     runtime: timedelta | None = None
     deadline: datetime | None = None
     user: str = ""
+    learned: Learned | None = None
     paid_by: tuple[Billing, ...] = ()
 
 
@@ -153,13 +162,14 @@ class QueuedTask:
 class RunningTask:
     """A task that holds GPUs of the owned cluster. `nodes`: where, and how many on each.
 
-    `ends_at` is estimated; None when nobody can tell.
+    `ends_at` is stated or `learned`; None when nobody can tell.
     """
 
     task: str
     nodes: tuple[tuple[str, Gpus], ...]
     started_at: datetime
     ends_at: datetime | None = None
+    learned: Learned | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-HEAD = "0002"
+HEAD = "0003"
 metadata = sa.MetaData()
 
 tick = sa.Table(
@@ -79,6 +79,21 @@ manual_order_event = sa.Table(
     sa.Column("who", sa.String(255)),
     sa.Column("why", sa.Text),
     sa.Column("at", sa.String(40)),
+)
+ended_task = sa.Table(
+    "ended_task",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("identity", sa.String(255)),
+    sa.Column("task", sa.String(520)),
+    sa.Column("department", sa.String(255)),
+    sa.Column("submitter", sa.String(255)),
+    sa.Column("kind", sa.String(32)),
+    sa.Column("gpus", sa.Integer),
+    sa.Column("started_at", sa.String(40)),
+    sa.Column("ended_at", sa.String(40)),
+    sa.Column("outcome", sa.String(16)),
+    sa.Column("kin", sa.String(512)),
 )
 
 

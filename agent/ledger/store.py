@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,12 +19,15 @@ import sqlalchemy as sa
 from agent.core.codec import CodecError, from_json, left_out, to_json
 from agent.core.config_change import ConfigChange
 from agent.core.decision import Action, Decision
+from agent.core.ended_work import EndedTask
 from agent.core.memory import Memory
 from agent.core.phases import NodeEvent
 from agent.core.policy import Policy
+from agent.core.runtime_estimate import RuntimeBook
 from agent.core.snapshot import Order, OrderKind, Snapshot
 from agent.errors import InputsUnreadable, LedgerBroken
 from agent.ledger import schema
+from agent.ledger.ended import EndedTasks
 from agent.ports import Cancellation, ChangeState, StoredChange, StoredDecision, StoredInputs, StoredOrder, TickRecord
 from contract.units import Nodes
 
@@ -61,6 +64,7 @@ class SqlLedger:
                 _prepare_sqlite(self._engine)
             if not schema.is_current(self._engine):
                 schema.upgrade(self._engine)
+            self._ended = EndedTasks(self._engine)
 
     def close(self) -> None:
         """Give the connections back."""
@@ -149,6 +153,18 @@ class SqlLedger:
             packed = connection.execute(query).scalar()
             stored = None if packed is None else json.loads(zlib.decompress(packed))
         return None if stored is None else _read_inputs(stored, f"decision {decision_id}")
+
+    def keep_ended(self, tasks: Sequence[EndedTask]) -> None:
+        with self._guarded():
+            self._ended.keep(tasks)
+
+    def ended_tasks(self) -> tuple[EndedTask, ...]:
+        with self._guarded():
+            return self._ended.all()
+
+    def runtimes(self) -> RuntimeBook:
+        with self._guarded():
+            return self._ended.book()
 
     def give_order(self, order: Order) -> Order:
         row = {

@@ -51,7 +51,7 @@ def _node(node: Json) -> ClusterNode:
         is_cordoned=bool(spec.get("unschedulable")),
         gpus=_gpus(status.get("allocatable") or {}, metadata.get("labels") or {}),
         instance_id=instance_id(spec.get("providerID") or ""),
-        created_at=_time(metadata["creationTimestamp"]),
+        created_at=moment(metadata["creationTimestamp"]),
         reclaim=reclaim_notice(node),
     )
 
@@ -62,7 +62,7 @@ def _gpus(allocatable: Json, own: Json) -> Gpus:
     return Gpus(min(count, int(cards)) if cards.isdecimal() and int(cards) else count)
 
 
-def _time(text: str) -> datetime:
+def moment(text: str) -> datetime:
     """RFC 3339, always with its zone."""
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
@@ -88,10 +88,21 @@ def _pod(pod: Json) -> ClusterPod:
         gpu_memory=_gpu_memory(spec),
         wants=_wanted_labels(spec),
         preemptible=any(_tolerates_spot(item) for item in spec.get("tolerations") or ()),
-        created_at=_time(metadata["creationTimestamp"]),
+        created_at=moment(metadata["creationTimestamp"]),
         work=pod_work(own, metadata.get("annotations") or {}),
-        started_at=_time(started) if started else None,
+        started_at=moment(started) if started else None,
+        uid=metadata.get("uid", ""),
+        owner=task_uid(metadata),
     )
+
+
+def task_uid(metadata: Json) -> str:
+    """What no other task ever has: the uid of the pod's Job, else the pod's own."""
+    if (metadata.get("labels") or {}).get(labels.TASK):
+        for owner in metadata.get("ownerReferences") or ():
+            if owner.get("controller"):
+                return str(owner["uid"])
+    return str(metadata.get("uid", ""))
 
 
 def _tolerates_spot(toleration: Json) -> bool:

@@ -7,11 +7,12 @@ the clouds' call quotas are spent where nodes are.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from agent.core.config_change import desired_sizes
+from agent.core.ended_work import SeenWork
 from agent.core.policy import UseSignal
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, Readings, StackReading
 from agent.core.snapshot import Snapshot, Unknown
@@ -25,8 +26,9 @@ from agent.errors import (
     StackMissing,
     StackUnreadable,
 )
-from agent.ports import Clock, CloudReader, ClusterReader, MetricsReader, StackDriver
+from agent.ports import Clock, CloudReader, ClusterReader, EndedReader, MetricsReader, StackDriver
 from agent.sense.assemble import assemble
+from agent.sense.runtime_watch import RuntimeWatch
 from contract.catalog import Catalog, Provider
 from contract.problems import InvalidInput
 from contract.yaml_document import parse_document
@@ -37,7 +39,7 @@ _EXPECTED = (SignalUnavailable, CloudUnavailable, CloudRefused, NotAuthorised, P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """Everything that can be asked. Clusters by name, clouds by provider, burst stacks by name."""
+    """Everything that can be asked. Clusters (and what `ended` there) by name, clouds by provider, stacks by name."""
 
     clock: Clock
     metrics: MetricsReader
@@ -45,6 +47,7 @@ class Sources:
     clouds: Mapping[Provider, CloudReader]
     stacks: StackDriver
     stack_names: Sequence[str]
+    ended: Mapping[str, EndedReader] = field(default_factory=dict)
 
 
 class Rounds:
@@ -56,6 +59,8 @@ class Rounds:
         self._signal = signal
         self._recheck_empty = recheck_empty
         self._empty_since: dict[str, datetime] = {}
+        self._watch = RuntimeWatch()
+        self._work = SeenWork()
 
     def snapshot(self) -> Snapshot:
         now = self._sources.clock.now()
@@ -65,12 +70,16 @@ class Rounds:
         readings = Readings(
             taken_at=now,
             use=self._sources.metrics.local_use(now),
-            clusters=self._read_clusters(pools),
+            clusters=self._read_clusters(pools, now),
             stacks=stacks,
             pools=pools,
             blind_stacks={name: answer for name, answer in answers.items() if isinstance(answer, Unknown)},
         )
+        self._work = self._watch.seen_work(now)
         return assemble(readings, self._catalog, self._signal)
+
+    def work(self) -> SeenWork:
+        return self._work
 
     def forget(self) -> None:
         self._empty_since.clear()
@@ -145,7 +154,9 @@ class Rounds:
             else:
                 self._empty_since.pop(pool, None)
 
-    def _read_clusters(self, pools: Mapping[str, PoolReading | Unknown]) -> dict[str, ClusterReading | Unknown]:
+    def _read_clusters(
+        self, pools: Mapping[str, PoolReading | Unknown], now: datetime
+    ) -> dict[str, ClusterReading | Unknown]:
         needed = {row.cluster for row in self._catalog.onprem_pools()}
         for pool, reading in pools.items():
             if isinstance(reading, Unknown) or reading.instances:
@@ -157,11 +168,20 @@ class Rounds:
                 continue
             if row.cluster not in needed:
                 readings[row.cluster] = ClusterReading(cluster=row.cluster, nodes=(), pods=())
+                self._watch.leave(row.cluster, now)
             elif reader is None:
                 readings[row.cluster] = Unknown(f"no access to cluster {row.cluster} is configured")
             else:
-                readings[row.cluster] = _ask(reader.read)
+                readings[row.cluster] = self._read_cluster(row.cluster, reader, now)
         return readings
+
+    def _read_cluster(self, name: str, reader: ClusterReader, now: datetime) -> ClusterReading | Unknown:
+        """What a cluster holds now; then what has ended there, whose failure costs nothing but a lesson."""
+        reading = _ask(reader.read)
+        ended = self._sources.ended.get(name)
+        if isinstance(reading, ClusterReading) and ended is not None:
+            self._watch.look(reading, lambda: _ask(ended.read), now)
+        return reading
 
 
 def _ask(question: Callable[[], T]) -> T | Unknown:

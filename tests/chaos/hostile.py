@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from agent.core.ended_work import SeenWork
 from agent.core.guard import Preview, PreviewStep
 from agent.core.readings import PoolBinding, PoolReading
 from agent.core.snapshot import PoolState, Snapshot, Unknown
@@ -160,6 +161,9 @@ class HostileSensor:
 
     def forget(self) -> None:
         """Nothing is kept."""
+
+    def work(self) -> SeenWork:
+        return SeenWork()
 
     def snapshot(self) -> Snapshot:
         seen = world_snapshot(self.night.world, self.night.groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from agent.core.ended_work import EndedPod, SeenWork
 from agent.core.readings import ClusterReading, PoolBinding, PoolReading, UseReading
 from agent.core.snapshot import Snapshot
 from agent.errors import SpillwayError
@@ -63,14 +64,18 @@ class FakeCloudHands:
 
 @dataclass
 class FakeSensor:
-    """Satisfies ports.Sensor: gives the snapshots set, the last one for ever."""
+    """Satisfies ports.Sensor: gives the snapshots set, the last one for ever, and the work set beside them."""
 
     snapshots: list[Snapshot]
     asked: int = 0
     forgotten: int = 0
+    seen: SeenWork = field(default_factory=SeenWork)
 
     def forget(self) -> None:
         self.forgotten += 1
+
+    def work(self) -> SeenWork:
+        return self.seen
 
     def snapshot(self) -> Snapshot:
         self.asked += 1
@@ -90,6 +95,21 @@ class FakeCluster:
         if self.error:
             raise self.error
         return self.reading
+
+
+@dataclass
+class FakeEnded:
+    """Satisfies ports.EndedReader."""
+
+    pods: tuple[EndedPod, ...] = ()
+    error: SpillwayError | None = None
+    asked: int = 0
+
+    def read(self) -> tuple[EndedPod, ...]:
+        self.asked += 1
+        if self.error:
+            raise self.error
+        return self.pods
 
 
 @dataclass

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from agent.core.config_change import ConfigChange
 from agent.core.decision import Action
+from agent.core.ended_work import MOST_ENDED, EndedTask, book_of
 from agent.core.memory import Memory
+from agent.core.runtime_estimate import KEPT, RuntimeBook
 from agent.core.snapshot import Order
 from agent.errors import LedgerBroken
 from agent.ports import Cancellation, ChangeState, StoredChange, StoredDecision, StoredInputs, StoredOrder, TickRecord
@@ -22,6 +26,7 @@ class FakeLedger:
     _ticks: list[TickRecord] = field(default_factory=list)
     _changes: list[StoredChange] = field(default_factory=list)
     _orders: list[StoredOrder] = field(default_factory=list)
+    _ended: dict[str, EndedTask] = field(default_factory=dict)
 
     def memory(self) -> Memory:
         return self._memories[-1] if self._memories else Memory()
@@ -77,6 +82,22 @@ class FakeLedger:
             return None
         tick = self._ticks[decision_id - 1]
         return StoredInputs(snapshot=tick.snapshot, policy=tick.policy, memory=tick.memory_before, decided=tick.decided)
+
+    def keep_ended(self, tasks: Sequence[EndedTask]) -> None:
+        self._check()
+        for task in tasks:
+            self._ended.setdefault(task.identity, task)
+        newest: Counter[str] = Counter()
+        for number, task in enumerate(sorted(self._ended.values(), key=lambda task: task.place, reverse=True)):
+            newest[task.kin] += 1
+            if newest[task.kin] > KEPT or number >= MOST_ENDED:
+                del self._ended[task.identity]
+
+    def ended_tasks(self) -> tuple[EndedTask, ...]:
+        return tuple(sorted(self._ended.values(), key=lambda task: task.place))
+
+    def runtimes(self) -> RuntimeBook:
+        return book_of(self.ended_tasks())
 
     def give_order(self, order: Order) -> Order:
         self._check()

@@ -260,7 +260,7 @@ def test_a_ledger_of_the_first_version_is_brought_up_to_date_and_loses_nothing(t
     ledger.record(a_tick())
     ledger.close()
     with sqlite3.connect(path) as connection:
-        for table in ("manual_order_event", "manual_order"):
+        for table in ("ended_task", "manual_order_event", "manual_order"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("UPDATE alembic_version SET version_num = '0001'")
     again = SqlLedger(sqlite_url(path))
