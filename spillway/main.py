@@ -15,7 +15,20 @@ import typer
 
 from agent.errors import BadCall, ExitCode, SpillwayError
 from contract.problems import InvalidInput
-from spillway.commands import catalog, demo, doctor, forecast, history, order, policy, replay, service, sweep, twin
+from spillway.commands import (
+    catalog,
+    demo,
+    doctor,
+    forecast,
+    history,
+    order,
+    policy,
+    replay,
+    runtimes,
+    service,
+    sweep,
+    twin,
+)
 from spillway.output import show_error, wanted_format
 
 _HELP = """Spillway rents GPU nodes from public clouds when the owned cluster is full, and gives them back.
@@ -39,6 +52,7 @@ app.command("tick")(service.tick)
 app.command("status")(service.status)
 app.command("decisions")(history.decisions)
 app.command("explain")(history.explain)
+app.command("runtimes")(runtimes.runtimes)
 app.add_typer(order.app, name="order")
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(policy.app, name="policy")

@@ -12,8 +12,9 @@ from rich.markup import escape
 
 from agent.bootstrap import open_ledger
 from agent.core.explain import Loser, headline, losers, sentences
+from agent.core.learned_runtimes import runtime_sentences
 from agent.core.rerun import Difference, rerun
-from agent.errors import ExitCode, NothingRecorded
+from agent.errors import ExitCode, InputsUnreadable, NothingRecorded
 from agent.ports import LedgerStore, StoredDecision
 from contract.units import Money
 from spillway.output import Format, OutputOption, console, errors, plain, print_json, table
@@ -52,17 +53,29 @@ def explain(
     item = _find(store, which)
     if again:
         return _rerun(store, item, output)
+    runtimes = _runtimes(store, item)
     if output is Format.JSON:
-        print_json(_explained(item))
+        print_json({**_explained(item), "runtimes": list(runtimes)})
         return ExitCode.OK
     out = console()
     first, *others = sentences(item.decision)
     out.print(f"[bold]Decision {item.id}, {item.decision.taken_at:%Y-%m-%d %H:%M:%S} UTC.[/] {escape(first)}")
     for line in others:
         out.print(f"  {escape(line)}")
+    for line in runtimes:
+        out.print(f"  {escape(line)}.")
     if item.withdrawn:
         out.print(f"  Withdrawn before anything was touched: {escape(item.withdrawn)}.")
     return ExitCode.OK
+
+
+def _runtimes(store: LedgerStore, item: StoredDecision) -> tuple[str, ...]:
+    """Where the run times came from that it was made on; nothing where another version stored the inputs."""
+    try:
+        inputs = store.inputs(item.id)
+    except InputsUnreadable:
+        return ()
+    return () if inputs is None else runtime_sentences(inputs.snapshot)
 
 
 def _rerun(store: LedgerStore, item: StoredDecision, output: Format) -> ExitCode:
