@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.core.runtime_estimate import RuntimeBook, RuntimeKey
+from agent.core.learned_runtimes import told
+from agent.core.runtime_estimate import LEAST, RuntimeBook, RuntimeKey
 from replay.site.truth import Estimates, Truth
 from replay.trace import Job
 
 
 class Oracle:
-    """The teller of one run; where runtimes are learned, from the jobs that ended before it was asked."""
+    """The teller of one run; where runtimes are learned, by the live agent's rule from the jobs that ended before."""
 
     def __init__(self, truth: Truth, jobs: Sequence[Job]) -> None:
         self._truth, self._jobs = truth, jobs
@@ -30,7 +31,8 @@ class Oracle:
 
     def _estimate(self, job: int) -> float | None:
         if self._book is not None:
-            return self._book.estimate(_key(self._jobs[job])).mean_s
+            runtime = told(self._book.estimate(_key(self._jobs[job]), LEAST))
+            return None if runtime is None else runtime.total_seconds()
         return self._truth.estimate_s(job, self._jobs[job].runtime_s)
 
 
