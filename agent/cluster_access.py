@@ -82,6 +82,11 @@ def ask(endpoint: ClusterEndpoint, call: Callable[..., Any], *args: object, **op
     return body
 
 
+def is_kept_for_now(error: SpillwayError) -> bool:
+    """Whether a translated error means 429: a disruption budget forbids an eviction now, or calls are too many."""
+    return isinstance(error.__cause__, client.ApiException) and error.__cause__.status == 429
+
+
 def is_absent(error: SpillwayError) -> bool:
     """Whether a translated error means that the object does not exist."""
     return isinstance(error.__cause__, client.ApiException) and error.__cause__.status == 404

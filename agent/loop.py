@@ -29,6 +29,7 @@ from agent.core.snapshot import Snapshot
 from agent.errors import SpillwayError
 from agent.ports import Sensor, TickRecord
 from agent.reconcile import hold_pools, reconcile
+from agent.vacate import vacate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,8 @@ class Agent:
             withdrawn=withdrawn,
         )
         decision_id = self.hands.ledger.record(record)
+        if acts and final.action is Action.VACATE:
+            return self._vacate(record, decision_id, notes)
         changes = self._act(record, decision_id) if acts else ()
         return TickReport(
             snapshot=snapshot,
@@ -137,6 +140,20 @@ class Agent:
         self.sensor.forget()
         self.hands.ledger.remember(decision_id, self._learnt(changes, tick))
         return changes
+
+    def _vacate(self, tick: TickRecord, decision_id: int, notes: tuple[str, ...]) -> TickReport:
+        """Move work off nodes. What was cordoned is remembered before, so that it takes work again one day."""
+        done = vacate(tick.decision.chosen, tick.snapshot.catalog, self.hands.gates)
+        self.sensor.forget()
+        self.hands.ledger.remember(decision_id, replace(tick.memory_after, busy_until=self.hands.clock.now()))
+        return TickReport(
+            snapshot=tick.snapshot,
+            decision=tick.decision,
+            decision_id=decision_id,
+            events=tick.events,
+            notes=(*tick.snapshot.notes, *notes, *done.notes),
+            error=done.error,
+        )
 
     def _learnt(self, changes: Sequence[ChangeReport], tick: TickRecord) -> Memory:
         """What acting taught: who refused, who did not, and that the agent was busy and not away."""

@@ -5,7 +5,7 @@ A method raises the errors named in its docstring, all from agent.errors, and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -63,6 +63,12 @@ class NodeGate(Protocol):
 
     def busy_gpus(self, node: str) -> int:
         """GPUs held on a node right now. Raises SignalUnavailable."""
+
+    def evict(self, node: str, tasks: Collection[str]) -> tuple[str, ...]:
+        """Ask the cluster to end the pods of these tasks on a node; gives those that a disruption budget keeps.
+
+        Only pods that hold GPUs, and of no other task. Raises SignalUnavailable.
+        """
 
 
 class CloudReader(Protocol):

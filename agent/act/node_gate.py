@@ -1,12 +1,23 @@
-"""Cordon, uncordon and look at one node: the writes on a cluster that a drain needs."""
+"""Cordon, uncordon, look at and empty one node: the writes on a cluster that a drain needs."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from kubernetes.client import CoreV1Api
 
-from agent.cluster_access import ClusterEndpoint, ask, connect, is_absent, list_all, pod_gpus
+from agent.cluster_access import (
+    ClusterEndpoint,
+    Json,
+    ask,
+    connect,
+    is_absent,
+    is_kept_for_now,
+    list_all,
+    pod_gpus,
+    pod_task,
+)
 from agent.errors import SignalUnavailable
 
 _CORDONED_BY = "spillway.dev/cordoned-by"
@@ -30,9 +41,28 @@ class KubernetesGate:
             self._patch(node, cordoned=False)
 
     def busy_gpus(self, node: str) -> int:
+        return sum(pod_gpus(pod) for pod in self._pods(node))
+
+    def evict(self, node: str, tasks: Collection[str]) -> tuple[str, ...]:
+        mine = [pod for pod in self._pods(node) if pod_gpus(pod) and pod_task(pod) in tasks]
+        return tuple(pod["metadata"]["name"] for pod in mine if not self._evict(pod["metadata"]))
+
+    def _evict(self, metadata: Json) -> bool:
+        """Whether the pod is going; one that a disruption budget keeps is asked for again at the next tick."""
+        name, namespace = metadata["name"], metadata.get("namespace", "default")
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": namespace}}
+        try:
+            ask(self._endpoint, self._api.create_namespaced_pod_eviction, name, namespace, body)
+        except SignalUnavailable as error:
+            if is_kept_for_now(error):
+                return False
+            if not is_absent(error):
+                raise
+        return True
+
+    def _pods(self, node: str) -> Iterator[Json]:
         selector = f"spec.nodeName={node},status.phase!=Succeeded,status.phase!=Failed"
-        pods = list_all(self._endpoint, self._api.list_pod_for_all_namespaces, field_selector=selector)
-        return sum(pod_gpus(pod) for pod in pods)
+        return list_all(self._endpoint, self._api.list_pod_for_all_namespaces, field_selector=selector)
 
     def _node(self, node: str) -> _Cordon:
         try:

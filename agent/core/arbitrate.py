@@ -61,7 +61,7 @@ def arbitrate(proposals: Sequence[Proposal], snapshot: Snapshot, policy: Policy,
             rejected.append((proposal, waiting))
         else:
             capped, found = _cap(proposal, snapshot, policy)
-            if capped.changes:
+            if capped.changes or capped.action is Action.VACATE:
                 chosen, caps = capped, found
             else:
                 rejected.append((proposal, _all(found)))

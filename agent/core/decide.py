@@ -63,6 +63,8 @@ def remember_attempt(memory: Memory, decision: Decision, policy: Policy) -> Memo
     now = decision.taken_at
     if decision.action is Action.HOLD:
         return memory
+    if decision.action is Action.VACATE:
+        return _remember_vacated(memory, decision)
     if decision.action is Action.GROW:
         grown = {change.pool: now for change in decision.changes}
         memory = replace(memory, grown_at={**memory.grown_at, **grown})
@@ -112,6 +114,7 @@ def forget_attempt(memory: Memory, before: Memory) -> Memory:
         last_shrink=before.last_shrink,
         grown_at=before.grown_at,
         replaced=before.replaced,
+        vacating=before.vacating,
     )
 
 
@@ -122,6 +125,13 @@ def _remember_replaced(memory: Memory, decision: Decision) -> Memory:
         pools = {instance: pool for instance, (pool, _) in memory.seen.items() if instance in handled}
         return replace(memory, replaced={**memory.replaced, **pools})
     return replace(memory, replaced={key: pool for key, pool in memory.replaced.items() if key not in handled})
+
+
+def _remember_vacated(memory: Memory, decision: Decision) -> Memory:
+    begun = {node.instance: node.pool for node in decision.chosen.vacates}
+    over = {node.instance for node in decision.chosen.releases}
+    kept = {instance: pool for instance, pool in memory.vacating.items() if instance not in over}
+    return replace(memory, vacating={**kept, **begun})
 
 
 def _back_off(memory: Memory, pool: str, policy: Policy, now: datetime) -> Memory:

@@ -18,6 +18,7 @@ class Action(StrEnum):
     HOLD = "hold"
     GROW = "grow"
     SHRINK = "shrink"
+    VACATE = "vacate"
 
 
 class ReasonCode(StrEnum):
@@ -108,6 +109,16 @@ class PoolChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Vacated:
+    """A node that takes no new work, and the tasks whose pods are to leave it; no pool changes its size by it."""
+
+    node: str
+    pool: str
+    instance: str
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
     """Something else that could have been done, its cost per hour, and why it was not."""
 
@@ -118,7 +129,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One policy's opinion. A HOLD has no changes and always a reason."""
+    """One policy's opinion. A HOLD has no changes and always a reason.
+
+    A VACATE has none either: `vacates` are nodes to be emptied, `releases` nodes that take work again.
+    """
 
     policy: str
     action: Action
@@ -126,6 +140,8 @@ class Proposal:
     evidence: tuple[Evidence, ...] = ()
     changes: tuple[PoolChange, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    vacates: tuple[Vacated, ...] = ()
+    releases: tuple[Vacated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from agent.core.decision import Action, Alternative, Decision, Evidence, PoolChange, Reason, ReasonCode
+from agent.core.decision import Action, Alternative, Decision, Evidence, PoolChange, Proposal, Reason, ReasonCode
 from contract.units import Money, zero
 
 _MARK = {True: "met", False: "not met", None: "unknown"}
@@ -32,6 +32,8 @@ def headline(decision: Decision) -> str:
     """One line: what is done and what it costs."""
     if decision.action is Action.HOLD:
         return f"Hold: {decision.chosen.reason.text}."
+    if decision.action is Action.VACATE:
+        return f"Move work: {_show_vacated(decision.chosen)}."
     changes = ", ".join(_show_change(change) for change in decision.changes)
     verb = "Burst" if decision.action is Action.GROW else "Give back"
     return f"{verb}: {changes}; {_show_cost(decision.cost_per_hour)}."
@@ -88,6 +90,11 @@ def _show_loser(loser: Loser) -> str:
         policy, _, asked = loser.what.partition(": ")
         return f"Considered {policy} ({asked}): {loser.lost_because.text}."
     return f"Considered {loser.what} at {loser.cost_per_hour} an hour: lost because {loser.lost_because.text}."
+
+
+def _show_vacated(chosen: Proposal) -> str:
+    said = [f"{node.node} is cordoned, {', '.join(node.tasks)} leave it" for node in chosen.vacates]
+    return "; ".join((*said, *(f"{node.node} takes work again" for node in chosen.releases)))
 
 
 def _show_change(change: PoolChange) -> str:

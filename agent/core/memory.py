@@ -33,7 +33,8 @@ class Memory:
     By instance: idle_since, seen, ready_at (first usable GPUs), silent_since (usable before, not now).
     By pool: short_since (fewer machines than configured), grown_at, back_off_until and failures (the
     cloud could not deliver), refused_until and refusals (a change could not be carried out).
-    `replaced`: instances under notice whose replacement was ordered, with their pools.
+    `replaced`: instances under notice whose replacement was ordered, with their pools. `vacating`: instances
+    cordoned for an order to vacate, with their pools.
     `watched_since`: without a gap. `busy_until`: the agent itself was acting, which is no gap.
     """
 
@@ -51,6 +52,7 @@ class Memory:
     refused_until: Mapping[str, datetime] = field(default_factory=dict)
     refusals: Mapping[str, int] = field(default_factory=dict)
     replaced: Mapping[str, str] = field(default_factory=dict)
+    vacating: Mapping[str, str] = field(default_factory=dict)
     last_grow: datetime | None = None
     last_shrink: datetime | None = None
 
@@ -107,6 +109,7 @@ def observe(memory: Memory, snapshot: Snapshot, stale_after: timedelta) -> Memor
         ready_at=ready_at,
         failures=_failures(memory, snapshot),
         replaced=_replaced(memory.replaced, snapshot) if memory.replaced else memory.replaced,
+        vacating=_vacating(memory.vacating, snapshot) if memory.vacating else memory.vacating,
     )
 
 
@@ -241,3 +244,10 @@ def _replaced(before: Mapping[str, str], snapshot: Snapshot) -> dict[str, str]:
     }
     present = {node.instance_id for pool in snapshot.pools for node in pool.nodes()}
     return {instance: pool for instance, pool in before.items() if instance in present or pool in open_places}
+
+
+def _vacating(before: Mapping[str, str], snapshot: Snapshot) -> dict[str, str]:
+    """Those that still stand, as far as anybody can tell."""
+    blind = {pool.pool for pool in snapshot.pools if isinstance(pool.observed, Unknown)}
+    present = {node.instance_id for pool in snapshot.pools for node in pool.nodes()}
+    return {instance: pool for instance, pool in before.items() if instance in present or pool in blind}

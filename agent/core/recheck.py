@@ -16,7 +16,6 @@ from contract.units import Nodes
 
 # These two rent for tasks that wait; others rent for a window, a notice or a person, whatever the queue is.
 _FOR_THE_QUEUE = ("queue_pressure", "wait_or_pay")
-_BY_ORDER = {emergency.NAME: OrderKind.EMERGENCY, forced_shrink.NAME: OrderKind.SHRINK}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +35,35 @@ def recheck(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
             return Withdrawn(f"{change.pool} was {change.before} when decided and is configured {state.configured} now")
         if unsettled := state.unsettled_because():
             return Withdrawn(f"{change.pool}: {unsettled}")
-    if (kind := _BY_ORDER.get(decision.chosen.policy)) and not active(newer, kind):
+    if _is_void(decision, newer):
         return Withdrawn("the order that it carries out has ended or was cancelled")
     if decision.action is Action.GROW:
         return _recheck_growth(decision, newer)
     if decision.action is Action.SHRINK:
         return _recheck_shrink(decision, newer)
+    if decision.action is Action.VACATE:
+        return _recheck_vacate(decision, newer)
     return decision
+
+
+def _is_void(decision: Decision, newer: Snapshot) -> bool:
+    """Whether it does what a person ordered and orders no more."""
+    if decision.chosen.policy == emergency.NAME:
+        return not active(newer, OrderKind.EMERGENCY)
+    if decision.chosen.policy != forced_shrink.NAME or decision.chosen.releases:
+        return False
+    return not (active(newer, OrderKind.VACATE) if decision.action is Action.VACATE else ceiling(newer))
+
+
+def _recheck_vacate(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
+    """Without the nodes on which other work, or none, is now: only what was named is moved."""
+    tasks = {node.instance_id: {task for task, _ in node.tasks} for pool in newer.pools for node in pool.nodes()}
+    chosen = decision.chosen
+    vacates = tuple(node for node in chosen.vacates if set(node.tasks) >= tasks.get(node.instance, set()) > set())
+    releases = tuple(node for node in chosen.releases if node.instance in tasks)
+    if not vacates and not releases:
+        return Withdrawn("the nodes to be vacated are gone, empty, or have other work now")
+    return replace(decision, chosen=replace(chosen, vacates=vacates, releases=releases))
 
 
 def _recheck_growth(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:

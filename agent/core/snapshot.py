@@ -41,7 +41,8 @@ class NodeView:
     """One node or cloud instance. `gpus` are allocatable now: 0 until the driver is up (R7.2).
 
     `instance_id` is the cloud's id; `since` is when the cloud launched it or, failing that, when the
-    node joined. `reclaim_at`: its cloud gave notice that it takes the node back then (spot).
+    node joined. `reclaim_at`: its cloud gave notice that it takes the node back then (spot). `tasks`: whose pods hold
+    its GPUs, with their tiers.
     """
 
     name: str
@@ -52,6 +53,7 @@ class NodeView:
     gpus_used: Gpus
     instance_id: str
     reclaim_at: datetime | None = None
+    tasks: tuple[tuple[str, Tier], ...] = ()
 
     @property
     def has_joined(self) -> bool:
@@ -196,13 +198,15 @@ class OrderKind(StrEnum):
 
     EMERGENCY = "emergency"
     SHRINK = "shrink"
+    VACATE = "vacate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A person's order: who, why, from when, until when. It expires by itself.
 
-    EMERGENCY: `nodes` more than stood when it was given (`base`), at once. SHRINK: rent at most `nodes`.
+    EMERGENCY: `nodes` more than stood when it was given (`base`), at once. SHRINK: rent at most `nodes`; VACATE: and
+    move work that is not core off those above it.
     """
 
     number: int

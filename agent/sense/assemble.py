@@ -32,7 +32,7 @@ from agent.core.snapshot import (
 )
 from contract.catalog import Catalog, PoolRow
 from contract.units import Gpus, Nodes, Percent
-from contract.work import DataClass, WorkKind
+from contract.work import DataClass, Tier, WorkKind
 
 _MIN_REPORTING = 0.8
 # So many doubtful tasks are named in one picture; every picture goes into the ledger.
@@ -178,8 +178,8 @@ def _task(name: str, pods: list[ClusterPod]) -> QueuedTask:
 
 
 def _pools(readings: Readings, catalog: Catalog) -> tuple[PoolState, ...]:
-    used = {
-        name: _used_by_node(reading.pods)
+    pods = {
+        name: _by_node(reading.pods)
         for name, reading in readings.clusters.items()
         if isinstance(reading, ClusterReading)
     }
@@ -195,7 +195,7 @@ def _pools(readings: Readings, catalog: Catalog) -> tuple[PoolState, ...]:
                     stack=stack.stack,
                     configured=configured,
                     applied=_applied(bindings, pool),
-                    observed=_observed(row, reading, readings, used.get(row.cluster, Counter())),
+                    observed=_observed(row, reading, readings, pods.get(row.cluster, {})),
                     failure=reading.failure if isinstance(reading, PoolReading) else None,
                 )
             )
@@ -210,7 +210,7 @@ def _applied(bindings: Mapping[str, PoolBinding] | Unknown, pool: str) -> Nodes 
 
 
 def _observed(
-    row: PoolRow, reading: PoolReading | Unknown, readings: Readings, used: Counter[str]
+    row: PoolRow, reading: PoolReading | Unknown, readings: Readings, pods: Mapping[str, list[ClusterPod]]
 ) -> tuple[NodeView, ...] | Unknown:
     if isinstance(reading, Unknown):
         return reading
@@ -229,9 +229,10 @@ def _observed(
                 phase=NodePhase.LEAVING if instance.is_leaving else _phase(node),
                 since=instance.launched_at,
                 gpus=node.gpus if node else Gpus(0),
-                gpus_used=Gpus(used[node.name]) if node else Gpus(0),
+                gpus_used=Gpus(sum(pod.gpus for pod in pods.get(node.name, ()))) if node else Gpus(0),
                 instance_id=instance.instance_id,
                 reclaim_at=node.reclaim.ends_at(readings.taken_at) if node and node.reclaim else None,
+                tasks=_tasks_on(pods.get(node.name, ())) if node else (),
             )
         )
     return tuple(views)
@@ -243,6 +244,22 @@ def _phase(node: ClusterNode | None) -> NodePhase:
     if node.is_cordoned:
         return NodePhase.DRAINING
     return NodePhase.GPU_READY if node.gpus > 0 else NodePhase.JOINED
+
+
+def _by_node(pods: Iterable[ClusterPod]) -> dict[str, list[ClusterPod]]:
+    found: defaultdict[str, list[ClusterPod]] = defaultdict(list)
+    for pod in pods:
+        if pod.node is not None:
+            found[pod.node].append(pod)
+    return dict(found)
+
+
+def _tasks_on(pods: Iterable[ClusterPod]) -> tuple[tuple[str, Tier], ...]:
+    """Whose pods hold the node's GPUs; a task whose pods differ counts as its most urgent one: it must not be moved."""
+    tiers: dict[str, Tier] = {}
+    for pod in pods:
+        tiers[pod.task] = min(tiers.get(pod.task, pod.work.tier), pod.work.tier, key=lambda tier: tier.rank)
+    return tuple(sorted(tiers.items()))
 
 
 def _used_by_node(pods: Iterable[ClusterPod]) -> Counter[str]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from kubernetes.client import CoreV1Api
 
-from agent.cluster_access import ClusterEndpoint, Json, connect, gpu_count, list_all, pod_gpus
+from agent.cluster_access import ClusterEndpoint, Json, connect, gpu_count, list_all, pod_gpus, pod_task
 from agent.core.readings import ClusterNode, ClusterPod, ClusterReading
 from agent.errors import SignalUnavailable
 from agent.sense.pod_work import pod_work
@@ -82,8 +82,7 @@ def _pod(pod: Json) -> ClusterPod:
         name=metadata["name"],
         node=spec.get("nodeName") or None,
         gpus=Gpus(pod_gpus(pod)),
-        # Names are unique within a namespace only: two departments may both have a job "train".
-        task=f"{metadata.get('namespace', 'default')}/{own.get(labels.TASK) or metadata['name']}",
+        task=pod_task(pod),
         department=own.get(labels.DEPARTMENT, "unknown"),
         gpu_memory=_gpu_memory(spec),
         wants=_wanted_labels(spec),

@@ -40,6 +40,13 @@ NumberArgument = Annotated[int, typer.Argument(metavar="N", min=1, max=10**15, h
 LedgerOption = Annotated[
     str | None, typer.Option("--ledger", help="file or SQLAlchemy URL of the ledger that the agent works on")
 ]
+MoveOption = Annotated[
+    bool,
+    typer.Option(
+        "--move-work",
+        help="also move work that is not core off the nodes above it: home if there is room, else back to the queue",
+    ),
+]
 AllOption = Annotated[bool, typer.Option("--all", help="also those that ended or were cancelled")]
 
 
@@ -72,14 +79,18 @@ def shrink(  # noqa: PLR0913 - options are parameters to Typer
     to: ToOption,
     holds_for: ForOption,
     why: WhyOption,
+    move_work: MoveOption = False,
     who: WhoOption = None,
     ledger: LedgerOption = None,
     twin: TwinOption = False,
     output: OutputOption = Format.TEXT,
 ) -> None:
-    """Order to rent no more than so many nodes; those with work stay until it ends, and are counted aloud."""
+    """Order to rent no more than so many nodes; those with work stay until it ends, unless --move-work is given.
+
+    Moved work loses what it has not saved. Core work is never moved, and disruption budgets are heeded.
+    """
     store, now = _open(ledger, twin)
-    order = _order(OrderKind.SHRINK, to, now, holds_for, (who, why))
+    order = _order(OrderKind.VACATE if move_work else OrderKind.SHRINK, to, now, holds_for, (who, why))
     _tell_given(store.give_order(_from_base(order, store)), output)
 
 
@@ -202,15 +213,19 @@ def _tell_given(order: Order, output: Format) -> None:
     if output is Format.JSON:
         print_json({"order": _data(StoredOrder(order=order, cancelled=None), order.since)})
         return
-    text = f"Order {order.number}: {_what(order)}, until {_show(order.until)} UTC, by {order.who}: {order.why}."
+    text = (
+        f"Order {order.number}: {what_is_ordered(order)}, until {_show(order.until)} UTC, by {order.who}: {order.why}."
+    )
     console().print(escape(text))
     console().print("The agent takes it up at its next tick; 'spillway order cancel' ends it before its time.")
 
 
-def _what(order: Order) -> str:
-    if order.kind is OrderKind.SHRINK:
-        return f"at most {order.nodes} nodes"
-    return f"{order.nodes} nodes more than the {order.base} rented now, {order.base + order.nodes} in all"
+def what_is_ordered(order: Order) -> str:
+    """`at most 4 nodes, moving work that is not core`."""
+    if order.kind is OrderKind.EMERGENCY:
+        return f"{order.nodes} nodes more than the {order.base} rented then, {order.base + order.nodes} in all"
+    moving = ", moving work that is not core" if order.kind is OrderKind.VACATE else ""
+    return f"at most {order.nodes} nodes{moving}"
 
 
 def _cells(stored: StoredOrder, now: datetime) -> tuple[str, ...]:
@@ -218,8 +233,8 @@ def _cells(stored: StoredOrder, now: datetime) -> tuple[str, ...]:
     state = _state(stored, now).replace("_", " ")
     if stored.cancelled:
         state = f"cancelled by {stored.cancelled.who}: {stored.cancelled.why}"
-    what = f"at most {order.nodes}" if order.kind is OrderKind.SHRINK else f"{order.nodes} more than {order.base}"
-    return (str(order.number), what, order.who, order.why, _show(order.since), _show(order.until), state)
+    since, until = _show(order.since), _show(order.until)
+    return (str(order.number), what_is_ordered(order), order.who, order.why, since, until, state)
 
 
 def _data(stored: StoredOrder, now: datetime) -> dict[str, object]:

@@ -17,11 +17,12 @@ from agent.core.costing import rented_cost
 from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.explain import headline, sentences
 from agent.core.policies.floors import show_order
-from agent.core.snapshot import OrderKind, PoolState, Snapshot, Unknown
+from agent.core.snapshot import PoolState, Snapshot, Unknown
 from agent.errors import BadSettings, ExitCode
 from agent.loop import TickReport
 from agent.schedule import Job, run_tick, serve
 from spillway.commands.history import money_data
+from spillway.commands.order import what_is_ordered
 from spillway.output import Format, OutputOption, console, plain, print_json, table
 from spillway.wiring import TwinOption, wire
 
@@ -83,8 +84,7 @@ def status(twin: TwinOption = False, output: OutputOption = Format.TEXT) -> int:
     out.print(table(headings, rows, numbers=("configured", "applied", "ready", "coming", "busy")))
     for order in snapshot.orders:
         if order.is_active(snapshot.taken_at):
-            what = f"{order.nodes} nodes more" if order.kind is OrderKind.EMERGENCY else f"at most {order.nodes} nodes"
-            out.print(f"order: {what}, {escape(show_order(order))}")
+            out.print(f"order: {what_is_ordered(order)}; {escape(show_order(order))}")
     for note in snapshot.notes:
         out.print(f"note: {escape(note)}")
     return code

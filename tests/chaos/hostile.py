@@ -5,7 +5,7 @@ One random source a run, so that a seed gives the same night again. Nothing here
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -225,6 +225,9 @@ class HostileGate:
     def busy_gpus(self, node: str) -> int:
         found = self._node(node)
         return found.machine.gpus - found.free if found and not self.is_blind else 0
+
+    def evict(self, node: str, tasks: Collection[str]) -> tuple[str, ...]:
+        raise NotImplementedError("no order to vacate is given at night")
 
     def _set(self, name: str, *, cordoned: bool) -> None:
         if self.night.strikes():

@@ -74,7 +74,7 @@ def remember_a_burst(store: SqlLedger, state: ChangeState | None) -> None:
 def test_an_emergency_has_who_why_and_until_when(store: SqlLedger, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, *GIVE)
     assert (code, err) == (ExitCode.OK, "")
-    assert out.startswith("Order 1: 20 nodes more than the 0 rented now, 20 in all, until ")
+    assert out.startswith("Order 1: 20 nodes more than the 0 rented then, 20 in all, until ")
     assert "by lin: release night." in out
     [stored] = store.orders()
     order = stored.order
@@ -103,6 +103,9 @@ def test_it_counts_from_what_is_rented_by_the_last_picture_and_what_was_done_on_
 def test_an_order_to_shrink_may_be_to_nothing(store: SqlLedger, capsys: pytest.CaptureFixture[str]) -> None:
     found = document(capsys, "order", "shrink", "--to", "0", "--for", "8h", *WHY)["order"]
     assert (found["kind"], found["nodes"], found["state"]) == ("shrink", 0, "in_force")
+    moving = document(capsys, "order", "shrink", "--to", "0", "--for", "8h", "--move-work", *WHY)["order"]
+    assert (moving["kind"], moving["nodes"]) == ("vacate", 0)
+    assert "at most 0 nodes, moving work that is not core" in run(capsys, "order", "list")[1]
     assert datetime.fromisoformat(found["until"]) - datetime.fromisoformat(found["since"]) == timedelta(hours=8)
     assert store.orders()[0].order.kind is OrderKind.SHRINK
 
@@ -206,7 +209,9 @@ def test_the_agent_on_a_twin_takes_an_order_up_and_names_it(site: Site) -> None:
     held = site.run("tick", "--dry-run", "--output", "json").document()
     assert str(held["headline"]).startswith("Burst: ")
     assert "order 1 of lin (release night)" in json.dumps(held["decision"])
-    assert "order: 2 nodes more, order 1 of lin (release night)" in site.run("status").out
+    assert (
+        "order: 2 nodes more than the 0 rented then, 2 in all; order 1 of lin (release night)" in site.run("status").out
+    )
     assert [order["number"] for order in site.run("status", "--output", "json").document()["orders"]] == [1]  # type: ignore[attr-defined]
     site.run("order", "cancel", "1", "--why", "false alarm")
     assert "order 1" not in site.run("tick", "--dry-run").out

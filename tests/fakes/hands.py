@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.core.ended_work import EndedPod, SeenWork
@@ -13,11 +13,13 @@ from agent.errors import SpillwayError
 
 @dataclass
 class FakeGate:
-    """Satisfies ports.NodeGate."""
+    """Satisfies ports.NodeGate. `guarded`: by node the pod that a disruption budget keeps there."""
 
     busy: dict[str, int] = field(default_factory=dict)
     error: SpillwayError | None = None
     cordoned: list[str] = field(default_factory=list)
+    evicted: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    guarded: dict[str, str] = field(default_factory=dict)
 
     def cordon(self, node: str) -> None:
         if self.error:
@@ -30,6 +32,16 @@ class FakeGate:
 
     def busy_gpus(self, node: str) -> int:
         return self.busy.get(node, 0)
+
+    def evict(self, node: str, tasks: Collection[str]) -> tuple[str, ...]:
+        if self.error:
+            raise self.error
+        self.evicted.append((node, tuple(tasks)))
+        if node in self.guarded:
+            return (self.guarded[node],)
+        if tasks:
+            self.busy.pop(node, None)
+        return ()
 
 
 @dataclass

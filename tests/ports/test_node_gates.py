@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
+from kubernetes.client import PolicyV1Api
 from starlette.responses import JSONResponse
 
 from agent.act.node_gate import KubernetesGate
-from agent.cluster_access import ClusterEndpoint
+from agent.cluster_access import ClusterEndpoint, connect
 from agent.errors import NotAuthorised, SignalUnavailable
 from agent.ports import NodeGate
 from sim.world.clock import Clock
@@ -38,6 +39,12 @@ class Rig(Protocol):
     def break_down(self) -> None:
         """From now on the API server answers nothing."""
 
+    def guard(self) -> None:
+        """A disruption budget forbids every eviction on the busy node."""
+
+    def wait(self) -> None:
+        """Until evicted pods have ended."""
+
 
 @dataclass
 class FakeRig:
@@ -51,6 +58,12 @@ class FakeRig:
     def break_down(self) -> None:
         self.gate.error = SignalUnavailable("503", target="cluster", hint="wait")
 
+    def guard(self) -> None:
+        self.gate.guarded[BUSY] = "busy-0"
+
+    def wait(self) -> None:
+        """A fake evicts at once."""
+
 
 @dataclass
 class TwinRig:
@@ -58,6 +71,7 @@ class TwinRig:
 
     gate: NodeGate
     world: World
+    endpoint: ClusterEndpoint
 
     def node(self, name: str) -> Node:
         """The twin's own node."""
@@ -65,6 +79,13 @@ class TwinRig:
 
     def is_cordoned(self, node: str) -> bool:
         return self.node(node).is_unschedulable
+
+    def guard(self) -> None:
+        budget = {"metadata": {"name": "all"}, "spec": {"minAvailable": "100%", "selector": {}}}
+        PolicyV1Api(connect(self.endpoint)).create_namespaced_pod_disruption_budget("research", budget)
+
+    def wait(self) -> None:
+        self.world.advance_to(self.world.now_s + 60.0)
 
     def break_down(self) -> None:
         self.world.arm([Fault(name="down", kind=FaultKind.API_DOWN, mode="unavailable")])
@@ -77,8 +98,12 @@ def server() -> Iterator[WireServer]:
         yield started
 
 
-def gate_on(server: WireServer, token: str, path: str = "/k8s/idc-gpu") -> KubernetesGate:
-    return KubernetesGate(ClusterEndpoint(name="idc-gpu", url=f"{server.url}{path}", token=lambda: token))
+def endpoint_on(server: WireServer, token: str) -> ClusterEndpoint:
+    return ClusterEndpoint(name="idc-gpu", url=f"{server.url}/k8s/idc-gpu", token=lambda: token)
+
+
+def gate_on(server: WireServer, token: str) -> KubernetesGate:
+    return KubernetesGate(endpoint_on(server, token))
 
 
 @pytest.fixture
@@ -88,7 +113,7 @@ def twin(server: WireServer) -> TwinRig:
     world.advance_to(60.0)
     server.show(world)
     token = Twin(Clock(world.ground.origin, speed=0), world).tokens["idc-gpu"]
-    return TwinRig(gate_on(server, token), world)
+    return TwinRig(gate_on(server, token), world, endpoint_on(server, token))
 
 
 @pytest.fixture(params=["twin", "fake"])
@@ -112,6 +137,36 @@ def test_a_cordon_keeps_until_it_is_lifted_and_both_are_harmless_twice(rig: Rig)
 def test_gpus_that_are_held_are_counted(rig: Rig) -> None:
     assert rig.gate.busy_gpus(BUSY) == 5
     assert rig.gate.busy_gpus(IDLE) == 0
+
+
+def test_only_the_pods_of_the_named_tasks_are_evicted(rig: Rig) -> None:
+    rig.gate.cordon(BUSY)
+    assert rig.gate.evict(BUSY, ()) == ()
+    assert rig.gate.busy_gpus(BUSY) == 5
+    assert rig.gate.evict(BUSY, ("research/busy",)) == ()
+    rig.wait()
+    assert rig.gate.busy_gpus(BUSY) == 0
+
+
+def test_what_a_disruption_budget_keeps_is_named_and_goes_on(rig: Rig) -> None:
+    rig.guard()
+    (kept,) = rig.gate.evict(BUSY, ("research/busy",))
+    assert kept.startswith("busy")
+    rig.wait()
+    assert rig.gate.busy_gpus(BUSY) == 5
+
+
+def test_an_eviction_that_cannot_be_asked_for_is_our_error(rig: Rig) -> None:
+    rig.break_down()
+    with pytest.raises(SignalUnavailable):
+        rig.gate.evict(BUSY, ("research/busy",))
+
+
+def test_evicted_work_starts_again_where_there_is_room(twin: TwinRig) -> None:
+    twin.gate.cordon(BUSY)
+    twin.gate.evict(BUSY, ("research/busy",))
+    twin.wait()
+    assert twin.gate.busy_gpus(IDLE) == 5
 
 
 def test_an_api_server_that_is_down_is_our_error_and_leaves_the_node_open(rig: Rig) -> None:

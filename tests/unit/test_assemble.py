@@ -17,6 +17,7 @@ from agent.core.readings import (
     ClusterNode,
     ClusterPod,
     ClusterReading,
+    PodWork,
     PoolBinding,
     PoolReading,
     Readings,
@@ -322,6 +323,15 @@ def test_work_on_a_rented_node_is_counted() -> None:
     cluster = ClusterReading(cluster=CLOUD, nodes=(a_node(pool=POOL),), pods=pods)
     [view] = the_pool(readings(cloud=cluster, pool=PoolReading(instances=(an_instance("n-1"),)))).nodes()
     assert (view.gpus, view.gpus_used, view.is_empty) == (8, 5, False)
+
+
+def test_a_node_names_the_tasks_on_it_each_with_its_most_urgent_tier() -> None:
+    core = replace(a_pod("b", "n-1", task="gang", gpus=2), work=PodWork(tier=Tier.PRODUCTION_CORE))
+    other = replace(a_pod("a", "n-1", task="gang", gpus=2), work=PodWork(tier=Tier.RESEARCH))
+    pods = (other, core, a_pod("c", "n-1", task="alone", gpus=1))
+    cluster = ClusterReading(cluster=CLOUD, nodes=(a_node(pool=POOL),), pods=pods)
+    [view] = the_pool(readings(cloud=cluster, pool=PoolReading(instances=(an_instance("n-1"),)))).nodes()
+    assert view.tasks == (("alone", Tier.PRODUCTION), ("gang", Tier.PRODUCTION_CORE))
 
 
 def test_a_launch_failure_is_handed_on() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from agent.carry_out import Actuators
 from agent.core.config_change import config_changes, edit_desired
 from agent.core.decision import Action
 from agent.core.guard import PreviewStep
-from agent.core.rerun import rerun
-from agent.core.snapshot import NodePhase, Order, OrderKind, PoolState, Snapshot, Unknown
+from agent.core.snapshot import NodePhase, PoolState, Snapshot, Unknown
 from agent.errors import (
     CloudUnavailable,
     ExitCode,
@@ -25,15 +23,11 @@ from agent.errors import (
     SpillwayError,
     StackLocked,
 )
-from agent.loop import Agent
-from agent.ports import Cancellation, ChangeState, TickRecord
-from contract.catalog import Provider
-from contract.units import Nodes
+from agent.ports import ChangeState
 from tests.builders import (
     NOON,
     a_catalog,
     a_node,
-    a_policy,
     a_pool,
     a_snapshot,
     a_task,
@@ -41,55 +35,9 @@ from tests.builders import (
     an_owned_row,
     decided,
     tasks,
-    watched,
 )
-from tests.fakes.clock import FakeClock
-from tests.fakes.hands import FakeCloudHands, FakeGate, FakeSensor
-from tests.fakes.ledger import FakeLedger
-from tests.fakes.stacks import FakeStacks, refused, stack_text
-
-
-@dataclass
-class Bench:
-    """An agent on fakes."""
-
-    agent: Agent
-    sensor: FakeSensor
-    stacks: FakeStacks
-    gate: FakeGate
-    cloud: FakeCloudHands
-    ledger: FakeLedger
-
-
-def bench(*snapshots: Snapshot, size: int = 0) -> Bench:
-    stacks = FakeStacks({"burst-alicloud": stack_text(ack_a100_od=size), "burst-aws": stack_text(eks_l4_spot=0)})
-    sensor, gate, cloud, ledger = FakeSensor(list(snapshots)), FakeGate(), FakeCloudHands(), FakeLedger()
-    seed_memory(ledger, snapshots[0])
-    hands = Actuators(
-        clock=FakeClock(),
-        stacks=stacks,
-        gates={"cloud-gpu-a": gate, "cloud-gpu-b": gate},
-        clouds={Provider.ALICLOUD: cloud, Provider.AWS: cloud},
-        ledger=ledger,
-    )
-    return Bench(Agent(sensor=sensor, hands=hands, policy=a_policy()), sensor, stacks, gate, cloud, ledger)
-
-
-def seed_memory(ledger: FakeLedger, snapshot: Snapshot) -> None:
-    """As if the agent had watched this state for two hours."""
-    past = replace(snapshot, taken_at=snapshot.taken_at - timedelta(seconds=30))
-    memory = watched(snapshot)
-    hold = decided(a_snapshot(past.taken_at, use=50.0))
-    record = TickRecord(
-        snapshot=past,
-        policy=a_policy(),
-        memory_before=memory,
-        decided=hold,
-        decision=hold,
-        memory_after=memory,
-        events=(),
-    )
-    ledger.record(record)
+from tests.fakes.bench import Bench, bench
+from tests.fakes.stacks import refused, stack_text
 
 
 def idle_nodes() -> Snapshot:
@@ -105,63 +53,6 @@ def test_a_burst_goes_from_sample_to_applied_state() -> None:
     assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 7}
     assert made.stacks.log == ["file burst-alicloud", "up burst-alicloud"]
     assert [change.state for change in made.ledger.changes(9)] == [ChangeState.APPLIED]
-
-
-def an_order(kind: OrderKind = OrderKind.EMERGENCY, nodes: int = 4) -> Order:
-    return Order(
-        number=0,
-        kind=kind,
-        nodes=Nodes(nodes),
-        base=Nodes(0),
-        who="lin",
-        why="release night",
-        since=NOON,
-        until=NOON + timedelta(hours=2),
-    )
-
-
-def test_a_persons_order_is_carried_out_named_and_kept_in_the_picture() -> None:
-    made = bench(a_snapshot(use=5.0))
-    made.ledger.give_order(an_order())
-    report = made.agent.tick()
-    assert report.decision is not None
-    assert "order 1 of lin (release night)" in report.decision.chosen.reason.text
-    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 4}
-    inputs = made.ledger.inputs(report.decision_id or 0)
-    assert inputs is not None
-    assert [order.number for order in inputs.snapshot.orders] == [1]
-    assert rerun(inputs.snapshot, inputs.policy, inputs.memory, inputs.decided) == ()
-
-
-def test_a_dry_run_says_what_an_order_would_do() -> None:
-    made = bench(a_snapshot(use=5.0))
-    made.ledger.give_order(an_order())
-    decision = made.agent.dry_run().decision
-    assert decision is not None
-    assert decision.chosen.policy == "emergency"
-
-
-@pytest.mark.parametrize("over", ["ended", "cancelled", "not yet"])
-def test_an_order_that_is_not_in_force_is_not_in_the_picture(over: str) -> None:
-    at = {"ended": NOON + timedelta(hours=2), "cancelled": NOON, "not yet": NOON - timedelta(seconds=1)}[over]
-    made = bench(a_snapshot(at, use=5.0))
-    number = made.ledger.give_order(an_order()).number
-    if over == "cancelled":
-        made.ledger.cancel_order(number, Cancellation(who="wu", why="false alarm", at=NOON))
-    report = made.agent.tick()
-    assert report.snapshot is not None
-    assert report.snapshot.orders == ()
-    assert report.decision is not None
-    assert report.decision.action is Action.HOLD
-
-
-def test_an_order_to_shrink_gives_idle_nodes_back_and_is_named() -> None:
-    made = bench(a_snapshot(use=95.0, pools=idle_nodes().pools), size=3)
-    made.ledger.give_order(an_order(OrderKind.SHRINK, 1))
-    report = made.agent.tick()
-    assert report.decision is not None
-    assert "order 1 of lin" in report.decision.chosen.reason.text
-    assert made.stacks.applied["burst-alicloud"] == {"ack-a100-od": 1}
 
 
 def test_a_dry_run_touches_and_records_nothing() -> None:

@@ -108,7 +108,8 @@ def active(snapshot: Snapshot, kind: OrderKind) -> tuple[Order, ...]:
 
 def ceiling(snapshot: Snapshot) -> Order | None:
     """The strictest order to shrink that is in force."""
-    return min(active(snapshot, OrderKind.SHRINK), key=lambda order: (order.nodes, order.number), default=None)
+    orders = (*active(snapshot, OrderKind.SHRINK), *active(snapshot, OrderKind.VACATE))
+    return min(orders, key=lambda order: (order.nodes, order.number), default=None)
 
 
 def rented(snapshot: Snapshot, pools: tuple[str, ...] = ()) -> int:

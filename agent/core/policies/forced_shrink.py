@@ -1,42 +1,54 @@
-"""R4.5: a person ordered to rent at most so many nodes. Those without work go at once; one with work is never touched.
+"""R4.5: a person ordered to rent at most so many nodes. What has no work goes at once.
 
-Idle ones go first, then those that have not come yet; reserved ones last. How many busy ones stay
-above the target is said, so that a person can move or pause their work.
+Idle ones go first, then those that have not come yet; reserved ones last. Nodes with work stay, and how many is
+said; only an order to vacate moves work too, never that of the core tier, and nothing that nobody can name. Such
+nodes are cordoned and their pods evicted: the work starts again at home if there is room, else it waits in the
+queue (paused), for the order keeps anything from being rented for it. Once empty they go like the others. Of gangs
+as few are touched as will do. When the order ends, what was cordoned for it and still stands takes work again.
 """
 
 from __future__ import annotations
 
-from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode
+from collections.abc import Sequence
+
+from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode, Vacated
 from agent.core.drain import shrink_by
 from agent.core.memory import Memory
-from agent.core.policies.floors import by_return, ceiling, show_order
+from agent.core.policies.floors import active, by_return, ceiling, show_order
 from agent.core.policy import Policy
-from agent.core.snapshot import NodePhase, NodeView, Order, Snapshot
+from agent.core.snapshot import NodePhase, NodeView, Order, OrderKind, Snapshot
+from contract.work import Tier
 
 NAME = "forced_shrink"
 _OFF = Proposal(
     policy=NAME, action=Action.HOLD, reason=Reason(code=ReasonCode.OFF, text="no order to shrink is in force")
 )
 _COMING = (NodePhase.BOOTING, NodePhase.JOINED)
+_WORKING = (NodePhase.GPU_READY, NodePhase.DRAINING)
 
 
 def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
-    """Shrink to what the strictest order in force allows, as far as nodes have no work, or hold."""
+    """Shrink to what the strictest order in force allows, else vacate where one says so, else hold."""
     order = ceiling(snapshot) if snapshot.orders else None
     if order is None:
-        return _OFF
+        return _release(snapshot, memory) or _OFF
     rented = snapshot.cloud_nodes()
-    over = rented - order.nodes
+    over = max(0, rented - order.nodes)
     evidence = (
         Evidence(name="rented nodes", seen=str(rented), wanted=f"more than {order.nodes}, by order", met=over > 0),
     )
-    going = _without_work(snapshot, memory)[: max(0, over)]
+    going = _without_work(snapshot, memory)[:over]
     reason = _reason(order, rented, len(going))
-    if not going:
-        return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
-    return Proposal(
-        policy=NAME, action=Action.SHRINK, reason=reason, evidence=evidence, changes=shrink_by(snapshot, going)
-    )
+    if going:
+        return Proposal(
+            policy=NAME, action=Action.SHRINK, reason=reason, evidence=evidence, changes=shrink_by(snapshot, going)
+        )
+    moved = _to_vacate(snapshot, memory)
+    if moved:
+        return Proposal(
+            policy=NAME, action=Action.VACATE, reason=_why_vacate(order, moved), evidence=evidence, vacates=moved
+        )
+    return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
 
 
 def _reason(order: Order, rented: int, going: int) -> Reason:
@@ -50,15 +62,77 @@ def _reason(order: Order, rented: int, going: int) -> Reason:
     return Reason(code=ReasonCode.TRIGGERED if going else ReasonCode.NO_IDLE_NODE, text=text)
 
 
-def _without_work(snapshot: Snapshot, memory: Memory) -> tuple[NodeView, ...]:
+def _why_vacate(order: Order, moved: Sequence[Vacated]) -> Reason:
+    tasks = sorted({task for node in moved for task in node.tasks})
+    text = f"{show_order(order)} moves work that is not core off {len(moved)} nodes, home or to the queue: "
+    text += ", ".join(tasks)
+    return Reason(code=ReasonCode.TRIGGERED, text=text)
+
+
+def _free(snapshot: Snapshot, memory: Memory) -> list[NodeView]:
+    """The nodes of pools that may be changed now."""
     now = snapshot.taken_at
-    nodes = [
+    return [
         node
         for state in snapshot.pools
         if state.is_settled and memory.refused_until.get(state.pool, now) <= now
         for node in state.nodes()
-        if node.gpus_used == 0
     ]
+
+
+def _without_work(snapshot: Snapshot, memory: Memory) -> tuple[NodeView, ...]:
+    nodes = [node for node in _free(snapshot, memory) if node.gpus_used == 0]
     idle = [node for node in nodes if node.is_empty]
     coming = [node for node in nodes if node.phase in _COMING]
     return by_return(snapshot, idle) + by_return(snapshot, coming)
+
+
+def _to_vacate(snapshot: Snapshot, memory: Memory) -> tuple[Vacated, ...]:
+    """As many nodes as stand above what an order to vacate allows, those begun first, then the least urgent work."""
+    orders = active(snapshot, OrderKind.VACATE)
+    over = snapshot.cloud_nodes() - min((order.nodes for order in orders), default=snapshot.cloud_nodes())
+    if over <= 0:
+        return ()
+    candidates = by_return(snapshot, (node for node in _free(snapshot, memory) if _may_move(node)))
+    ranked = sorted(candidates, key=lambda node: (node.instance_id not in memory.vacating, -_urgency(node)))
+    return tuple(
+        Vacated(node=node.name, pool=node.pool, instance=node.instance_id, tasks=tuple(task for task, _ in node.tasks))
+        for node in _fewest_tasks(ranked, over)
+    )
+
+
+def _may_move(node: NodeView) -> bool:
+    """It works, everything on it has a name, and nothing of it is core."""
+    is_busy = node.phase in _WORKING and node.gpus_used > 0
+    return is_busy and bool(node.tasks) and all(tier is not Tier.PRODUCTION_CORE for _, tier in node.tasks)
+
+
+def _urgency(node: NodeView) -> int:
+    """The rank of the most urgent work on it; the higher, the less urgent."""
+    return min(tier.rank for _, tier in node.tasks)
+
+
+def _fewest_tasks(ranked: Sequence[NodeView], over: int) -> list[NodeView]:
+    """A gang that loses one node starts again everywhere, so that its other nodes come free with it."""
+    moved: set[str] = set()
+    for node in ranked:
+        freed = [other for other in ranked if moved.issuperset(task for task, _ in other.tasks)]
+        if len(freed) >= over:
+            return freed[:over]
+        moved.update(task for task, _ in node.tasks)
+    return [other for other in ranked if moved.issuperset(task for task, _ in other.tasks)][:over]
+
+
+def _release(snapshot: Snapshot, memory: Memory) -> Proposal | None:
+    """No order is in force any more: nodes that were cordoned for one take work again."""
+    standing = {node.instance_id: node for state in snapshot.pools for node in state.nodes()}
+    nodes = [standing[instance] for instance in memory.vacating if instance in standing]
+    if not nodes:
+        return None
+    text = f"no order to vacate is in force any more: {', '.join(node.name for node in nodes)} take work again"
+    return Proposal(
+        policy=NAME,
+        action=Action.VACATE,
+        reason=Reason(code=ReasonCode.TRIGGERED, text=text),
+        releases=tuple(Vacated(node=node.name, pool=node.pool, instance=node.instance_id) for node in nodes),
+    )

@@ -85,7 +85,9 @@ def sentences(settings: IdleReclaim) -> tuple[str, ...]:
         f"GPU use was at or below {settings.local_use_at_most} for {show_duration(settings.hold_for)} "
         f"and a node has been idle for {show_duration(settings.node_idle_for)}."
     ]
-    if settings.spare_after is not None:
+    if settings.spare_after is None:
+        said.append(f"A node that idles while local use is above {settings.local_use_at_most} stays, and is paid.")
+    else:
         span = show_duration(settings.spare_after)
         said.append(f"A node that has been idle for {span} goes back however busy the owned cluster is.")
     if settings.keep_at_least:
