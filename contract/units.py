@@ -21,6 +21,10 @@ Mbps = NewType("Mbps", int)
 _CURRENCIES = frozenset({"CNY", "USD", "EUR", "HKD", "SGD", "JPY"})
 _SYMBOLS = {"CNY": "¥", "USD": "$", "EUR": "€"}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
+# A hundred years: longer than anything that is planned here, and safe to add to any date.
+_LONGEST = timedelta(days=36_525)
+# Twelve digits and six: more than any bill has, and exact in every sum and product of the decimal context.
+_MOST_MONEY, _MONEY_DIGITS = Decimal(10) ** 12, 6
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -112,17 +116,27 @@ def parse_money(text: object) -> Money:
         amount = Decimal(parts[0].replace(",", ""))
     except InvalidOperation as error:
         raise BadUnit(f"{parts[0]!r} is not an amount; write it such as '277.93 CNY'") from error
+    if amount.is_finite() and (abs(amount) >= _MOST_MONEY or amount != round(amount, _MONEY_DIGITS)):
+        raise BadUnit(f"{show_part(parts[0])} is no amount below {_MOST_MONEY} with {_MONEY_DIGITS} decimals at most")
     return Money(amount, parts[1])
 
 
 def parse_percent(value: object) -> Percent:
-    """Read `85 %`, `85%` or the number 85."""
+    """Read `85 %`, `85%` or the whole number 85. A bare fraction is refused: does 0.85 mean 85 % or 0.85 %?"""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise BadUnit(f"{value!r} is not a percentage; write it such as '85%'")
+    if isinstance(value, float) or (isinstance(value, str) and "%" not in value and "." in value):
+        raise BadUnit(f"{value!r} may mean a share of 1 or of 100; write it with its sign, such as '85%'")
     try:
         return Percent(float(str(value).removesuffix("%").strip()))
     except ValueError as error:
         raise BadUnit(f"{value!r} is not a percentage from 0 to 100; write it such as '85%'") from error
+
+
+def show_part(value: object) -> str:
+    """A value as an error shows it: quoted, and cut where nobody reads on."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."
 
 
 def parse_duration(value: object) -> timedelta:
@@ -131,7 +145,12 @@ def parse_duration(value: object) -> timedelta:
     parts = _DURATION_PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise BadUnit(f"{value!r} is not a duration; write it such as '30s', '5m' or '1h30m'")
-    return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts))
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    if seconds > _LONGEST.total_seconds():
+        raise BadUnit(
+            f"{show_part(value)} is longer than {_LONGEST.days} days; write it such as '30s', '5m' or '1h30m'"
+        )
+    return timedelta(seconds=seconds)
 
 
 def show_duration(duration: timedelta) -> str:

@@ -53,6 +53,8 @@ def parse_document(text: str, file: str) -> tuple[object, Findings]:
         return _parse(text, file)
     except yaml.MarkedYAMLError as error:
         raise InvalidInput([_syntax_problem(error, file)]) from error
+    except RecursionError as error:
+        raise InvalidInput([_problem(file, "the document is nested too deeply", "flatten it")]) from error
     except yaml.YAMLError as error:
         fix = "save the file as UTF-8 text without control characters"
         raise InvalidInput([_problem(file, f"not valid YAML: {error}", fix)]) from error

@@ -115,7 +115,7 @@ def _compete_instant(arena: Arena, entrant: Entrant) -> Result:
         temper = Temper(patience=rules.patience / _HOUR, weary_after=weary_hours(rules))
         outcome = run_patient(columns, nodes, temper, arena.per_node, _told(arena))
     elif entrant.baseline == "fixed-extra":
-        extra = int(entrant.figure or 4)
+        extra = 4 if entrant.figure is None else int(entrant.figure)
         outcome = run_budgets(columns, nodes + extra, budgets.queue_only(), arena.per_node)
     else:
         outcome = run_budgets(columns, nodes, _budget(entrant), arena.per_node)
@@ -169,7 +169,7 @@ def _site_run(arena: Arena, entrant: Entrant) -> SiteRun:
     if entrant.baseline == "queue-only":
         return SiteRun(ground, policy, lambda _snapshot: ())
     habit = _HABITS[entrant.baseline](entrant.figure, policy)
-    return SiteRun(ground, policy, Reactive(habit, policy.placement))
+    return SiteRun(ground, policy, Reactive(habit, policy.placement), decider_keeps=habit.keep > 0)
 
 
 def burst_at_once(policy: Policy) -> Policy:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent.core.policy import Policy
+from contract.catalog import PoolRow
 from contract.problems import InvalidInput, Problem
+from contract.units import GiB
 from replay.contest import Arena, World
 from replay.site.hosting import hosting
 from replay.site.run import queued_task
@@ -23,15 +25,22 @@ def fitting(arena: Arena, policy: Policy, *, skip_bad: bool) -> Trace:
     if not trace.jobs:
         raise InvalidInput([_problem(trace, "the trace", "it holds no jobs", "give a trace with jobs")])
     owned = arena.owned_nodes * arena.per_node
-    too_large = [job for job in trace.jobs if job.gpus > owned and not _has_pool(arena, policy, job)]
+    memory = max((row.gpu_memory for row in arena.catalog.onprem_pools()), default=GiB(0))
+    is_instant = arena.world is World.INSTANT
+    too_large = [
+        job
+        for job in trace.jobs
+        if (job.gpus > owned or (job.gpu_memory > memory and not is_instant)) and not _has_pool(arena, policy, job)
+    ]
     if not too_large:
         return trace
     problems = tuple(
         _problem(
             trace,
             job.name,
-            f"{job.gpus} GPUs fit neither the {owned} owned ones nor any pool that may host it",
-            "give more owned GPUs (--on-prem), raise a quota, or leave it out (--skip-bad)",
+            f"{job.gpus} GPUs of {job.gpu_memory} GiB fit neither the {owned} owned ones nor any pool that may host it "
+            "within quota and the policy's limits",
+            "give more owned GPUs (--on-prem), raise a quota or a limit, or leave it out (--skip-bad)",
         )
         for job in too_large
     )
@@ -53,7 +62,14 @@ def _has_pool(arena: Arena, policy: Policy, job: Job) -> bool:
     may_host = hosting(policy.placement)
     task = queued_task(job, arena.trace.starts_at)
     rows = arena.catalog.cloud_pools()
-    return any(may_host(task, row) and job.gpus <= row.quota * row.gpus_per_node for row in rows)
+    return any(may_host(task, row) and job.gpus <= _most_nodes(row, policy) * row.gpus_per_node for row in rows)
+
+
+def _most_nodes(row: PoolRow, policy: Policy) -> int:
+    """What one gang can get there at once: quota, the policy's limits, and a step where no gang may exceed it."""
+    limits = policy.limits
+    most = min(row.quota, limits.max_nodes_in.get(row.pool, row.quota), limits.max_cloud_nodes)
+    return int(most if policy.placement.gang_may_exceed_step else min(most, policy.queue_pressure.max_step))
 
 
 def _problem(trace: Trace, where: str, message: str, fix: str) -> Problem:

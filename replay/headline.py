@@ -27,7 +27,9 @@ class Headline:
     """Figures of one run. Shares from 0 to 1; `cloud_gpu_h` is work done in the cloud, `paid_gpu_h` what was rented.
 
     `idle_share`: of the rented time, the part of ready nodes without any work. `direction_changes`: how often
-    growing and giving back took turns. `core_served`: share of production-core jobs that started within 15 min.
+    growing and giving back took turns. `deadlines_met`: share of the jobs with a deadline that ended by it.
+    `unfinished`: jobs that had not ended when the run was broken off; waits count them as far as they had waited, run
+    times do not. `core_served`: share of production-core jobs that started within 15 min.
     `response_p95_min`: minutes from a decision to its nodes' GPUs. `seconds`: CPU time of the run. None: no such thing
     in these semantics.
     """
@@ -50,6 +52,7 @@ class Headline:
     unfinished: int
     core_served: float | None
     seconds: float
+    deadlines_met: float | None = None
     wait_by_tier: Mapping[str, float] = field(default_factory=dict)
     spend_by_department: Mapping[str, Money] = field(default_factory=dict)
 
@@ -89,8 +92,10 @@ def headline_of_replay(replay: Replay) -> Headline:
     """Of a run with the whole truth on."""
     trace, catalog = replay.ground.trace, replay.ground.catalog
     done = [(job, story) for job, story in zip(trace.jobs, replay.stories, strict=True) if story.ended_s < inf]
-    waits = [(story.started_s - job.arrival_s) / 3600 for job, story in done]
     minimum, end = replay.ground.truth.minimum_billing_s, replay.end_s
+    # Who never started has waited until the end: left out, starving would look like no wait at all.
+    pairs = zip(trace.jobs, replay.stories, strict=True)
+    waits = [(min(story.started_s, max(end, job.arrival_s)) - job.arrival_s) / 3600 for job, story in pairs]
     paid = [machine.paid_s(minimum, end) for machine in replay.machines]
     paid_gpu_s = fsum(s * m.row.gpus_per_node for s, m in zip(paid, replay.machines, strict=True))
     empty_gpu_s = fsum(m.empty_s * m.row.gpus_per_node for m in replay.machines)
@@ -116,9 +121,10 @@ def headline_of_replay(replay: Replay) -> Headline:
         response_p95_min=percentile(ready, 0.95) if ready else None,
         lost_h=fsum(story.lost_s for story in replay.stories) / 3600,
         unfinished=len(trace.jobs) - len(done),
-        core_served=_served([job for job, _ in done], [wait * 3600 for wait in waits]),
+        core_served=_served(trace.jobs, [wait * 3600 for wait in waits]),
         seconds=replay.seconds,
-        wait_by_tier=_by_tier([job for job, _ in done], waits),
+        wait_by_tier=_by_tier(trace.jobs, waits),
+        deadlines_met=_met(replay),
         spend_by_department=_spend(replay, cost),
     )
 
@@ -157,6 +163,12 @@ def _home_use(replay: Replay) -> float:
 def _served(jobs: Sequence[Job], waits_s: Sequence[float]) -> float | None:
     core = [wait for job, wait in zip(jobs, waits_s, strict=True) if job.tier is Tier.PRODUCTION_CORE]
     return sum(wait <= _SERVED_WITHIN_S for wait in core) / len(core) if core else None
+
+
+def _met(replay: Replay) -> float | None:
+    pairs = zip(replay.ground.trace.jobs, replay.stories, strict=True)
+    ends = [story.ended_s <= job.deadline_s for job, story in pairs if job.deadline_s is not None]
+    return sum(ends) / len(ends) if ends else None
 
 
 def _by_tier(jobs: Sequence[Job], waits: Sequence[float]) -> dict[str, float]:

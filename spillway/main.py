@@ -6,8 +6,10 @@ to 9 and ours from 20.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
+import signal
 import sys
 import traceback
 
@@ -29,7 +31,7 @@ from spillway.commands import (
     sweep,
     twin,
 )
-from spillway.output import show_error, wanted_format
+from spillway.output import errors, show_error, wanted_format
 
 _HELP = """Spillway rents GPU nodes from public clouds when the owned cluster is full, and gives them back.
 
@@ -68,6 +70,8 @@ def main() -> None:
     logging.getLogger("spillway").setLevel(logging.INFO)
     # A tick that runs over the next one is by design; its scheduler would warn of each.
     logging.getLogger("apscheduler").setLevel(logging.ERROR)
+    # What a service manager sends first: end as on Ctrl-C, with everything that was started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.exit(int(_run(sys.argv[1:])))
 
 
@@ -90,8 +94,17 @@ def _run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            return _full(error)
         traceback.print_exc()
         return show_error(error, output)
+
+
+def _full(error: OSError) -> int:
+    """Nothing more can be written, perhaps not even the error where it was asked for."""
+    errors().print(f"error: {error.strerror}: the answer is not whole; make room and run it again", markup=False)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitCode.ERROR
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from agent.core.codec import KIND, to_json
-from agent.errors import ExitCode, RetryClass, SpillwayError
+from agent.errors import BadCall, ExitCode, RetryClass, SpillwayError
 from contract.problems import InvalidInput
 
 # Into a pipe or a file nothing is cut or folded: whoever reads it decides about width.
@@ -66,6 +67,27 @@ def print_json(value: object) -> None:
     """One JSON document on standard output."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
     sys.stdout.flush()
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a report. Raises BadCall when it cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadCall(
+            f"cannot be written: {error.strerror}", target=str(path), hint="name a file in a folder that exists"
+        ) from error
+
+
+def must_be_writable(path: Path | None) -> None:
+    """Refuse a report's path before the work is done that it is to tell of. Raises BadCall."""
+    if path is None:
+        return
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+        raise BadCall(what, target=str(path), hint="name a file in a folder that exists")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadCall("may not be written", target=str(path), hint="name a file that you may write")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> Table:

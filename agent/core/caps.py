@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
 from itertools import accumulate
 
 from agent.core.costing import node_cost, rented_cost
@@ -16,6 +17,8 @@ from agent.core.policy import Policy
 from agent.core.snapshot import Snapshot, Unknown
 from contract.units import Money, Nodes, show_duration
 
+# More nodes than anybody rents.
+_ANY = 10**9
 _Rule = tuple[ReasonCode, int, str]
 
 
@@ -131,5 +134,7 @@ def _take(room: _Room, change: PoolChange, allowed: int, snapshot: Snapshot, pol
 
 
 def _times(room: Money, each: Money) -> int:
-    """How often `each` fits, rounded towards nothing."""
-    return int(room.amount // each.amount)
+    """How often `each` fits, rounded towards nothing; what costs nothing fits as often as anybody asks."""
+    if each.amount <= 0:
+        return 0 if room.amount < 0 else _ANY
+    return int(min(Decimal(_ANY), room.amount / each.amount).to_integral_value(ROUND_FLOOR))

@@ -5,7 +5,6 @@ Time runs from the snapshot's moment, in hours. Knows no thresholds and no pools
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
@@ -45,9 +44,11 @@ def part(snapshot: Snapshot, queue: tuple[QueuedTask, ...], rules: WaitOrPay) ->
         return Unknown("nobody can say when a task would start at home: its nodes were not read")
     outlook = _outlook(local, snapshot.taken_at, rules)
     room = WaitingRoom(outlook, rules.patience / _HOUR, _start_up(snapshot), weary_hours(rules))
-    by_due = sorted((_waiting(number, task, snapshot, rules) for number, task in enumerate(queue)), key=_due)
-    room.line = by_due[: rules.look_at]
-    gone = {int(task.name) for task in _too_late(room, queue, snapshot, rules)}
+    # Work without GPUs waits for none: no plan can hold it, and placement says what becomes of it.
+    gone = {number for number, task in enumerate(queue) if task.gpus <= 0}
+    lined = (_waiting(number, task, snapshot, rules) for number, task in enumerate(queue) if number not in gone)
+    room.line = sorted(lined, key=_due)[: rules.look_at]
+    gone |= {int(task.name) for task in _too_late(room, queue, snapshot, rules)}
     room.line = [task for task in room.line if task.name not in gone]
     gone |= {int(task.name) for task in room.judge_all(0.0)}
     starts = dict(zip((int(task.name) for task in room.line), _starts(room), strict=True))
@@ -65,18 +66,26 @@ def _outlook(local: LocalState, now: datetime, rules: WaitOrPay) -> Outlook:
     per_node = max(node.gpus for node in local.nodes)
     outlook = Outlook(len(local.nodes), per_node)
     place = {node.name: number for number, node in enumerate(local.nodes)}
-    known: Counter[str] = Counter()
-    for task in local.running:
-        until = max(0.0, _ends_at(task.started_at, task.ends_at, now, rules) / _HOUR)
-        for name, gpus in task.nodes:
-            if name in place:
-                outlook.hold(place[name], gpus, until)
-                known[name] += gpus
+    # A card may have failed under its work, and shared cards count more than once: nobody holds more than there is.
+    left = {node.name: int(node.gpus) for node in local.nodes}
+    for until, name, gpus in _holds(local, now, rules):
+        if (held := min(gpus, left.get(name, 0))) > 0:
+            outlook.hold(place[name], held, until)
+            left[name] -= held
     for node in local.nodes:
-        if unexplained := node.gpus - node.free - known[node.name]:
-            outlook.hold(place[node.name], max(0, unexplained), rules.assumed_runtime / _HOUR)
+        if (unexplained := left[node.name] - node.free) > 0:
+            outlook.hold(place[node.name], unexplained, rules.assumed_runtime / _HOUR)
         outlook.hold(place[node.name], per_node - node.gpus, inf)
     return outlook
+
+
+def _holds(local: LocalState, now: datetime, rules: WaitOrPay) -> list[tuple[float, str, int]]:
+    """Hours until its end, node and GPUs of everything that runs, what ends last first."""
+    found = []
+    for task in local.running:
+        until = max(0.0, _ends_at(task.started_at, task.ends_at, now, rules) / _HOUR)
+        found += [(until, name, int(gpus)) for name, gpus in task.nodes]
+    return sorted(found, key=lambda hold: (-hold[0], hold[1]))
 
 
 def _ends_at(started: datetime, ends: datetime | None, now: datetime, rules: WaitOrPay) -> timedelta:

@@ -57,6 +57,7 @@ class Site:
     pools: dict[str, Pool]
     may_host: MayHost
     checkpoint_s: float
+    home_memory: int
     on_end: Callable[[int, float], None] = lambda _job, _runtime: None
     now_s: float = 0.0
     queue: list[tuple[int, int]] = field(default_factory=list)
@@ -128,7 +129,7 @@ class Site:
 
     def _start(self, job: int, now_s: float) -> bool:
         gpus = self.jobs[job].gpus
-        if self.rack.fits(gpus):
+        if self.jobs[job].gpu_memory <= self.home_memory and self.rack.fits(gpus):
             run = Running(job, now_s, now_s + self._runtime(job), shares=self.rack.take(gpus))
             self.home_used += gpus
         else:

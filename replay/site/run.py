@@ -73,7 +73,10 @@ class Replay:
 class SiteRun:
     """One run. `policy` gives the rhythm and, without `decider`, the decisions."""
 
-    def __init__(self, ground: Ground, policy: Policy, decider: Decider | None = None) -> None:
+    def __init__(
+        self, ground: Ground, policy: Policy, decider: Decider | None = None, *, decider_keeps: bool = False
+    ) -> None:
+        """`decider_keeps`: it rents nodes that no task waits for, so that no tick may be passed over."""
         self.ground, self._policy, self._decider = ground, policy, decider
         self._truth, self._start = ground.truth, ground.trace.starts_at
         self._oracle = Oracle(ground.truth, ground.trace.jobs)
@@ -84,7 +87,7 @@ class SiteRun:
         self._local: tuple[int, LocalState] | None = None
         self._waiting: dict[int, QueuedTask] = {}
         self._site = self._make_site()
-        self._keeps = not _asks_for_nothing(policy) or decider is not None
+        self._keeps = decider_keeps if decider is not None else not _asks_for_nothing(policy)
         self.may_skip = not self._keeps
         # Hears every decision: the snapshot and memory that it was made from, and what it is.
         self.on_tick: Callable[[Snapshot, Memory, Decision], None] | None = None
@@ -128,6 +131,7 @@ class SiteRun:
             pools={row.pool: Pool(row) for row in _cheapest_first(ground.catalog)},
             may_host=ground.may_host,
             checkpoint_s=ground.truth.checkpoint_s,
+            home_memory=max((int(row.gpu_memory) for row in ground.catalog.onprem_pools()), default=0),
             on_end=self._oracle.learn,
             stories=[Story() for _ in jobs],
         )
@@ -326,6 +330,7 @@ def queued_task(job: Job, starts_at: datetime) -> QueuedTask:
         kind=job.kind,
         data=job.data,
         user=job.user,
+        deadline=None if job.deadline_s is None else _at(starts_at, job.deadline_s),
     )
 
 

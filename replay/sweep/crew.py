@@ -7,12 +7,15 @@ nothing: the caller stores what comes.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import sleep
 from typing import ParamSpec, TypeVar
 
 from replay.contest import compete
@@ -25,6 +28,8 @@ T = TypeVar("T")
 
 # Two a worker, so that none waits for the next cell while the first is fetched.
 _AHEAD = 2
+# Seconds until a worker notices that its parent is gone.
+_LOOK_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +68,7 @@ def processes(workers: int) -> Crew:
 
     def make() -> Executor:
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(workers, mp_context=context, initializer=_end_in_silence)
+        return ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker, initargs=(os.getpid(),))
 
     return Crew(make=make, workers=workers)
 
@@ -146,6 +151,13 @@ def _opened(crew: Crew) -> Iterator[Executor]:
     executor.shutdown()
 
 
-def _end_in_silence() -> None:
-    """Ctrl-C reaches the workers too; the parent speaks for them."""
+def _start_worker(parent: int) -> None:
+    """Ctrl-C reaches the workers too, and the parent speaks for them; that it was killed ends them all the same."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        sleep(_LOOK_EVERY_S)
+    os._exit(1)

@@ -16,6 +16,7 @@ from replay.traces.findings import RowFindings
 from replay.traces.source import Cells
 
 _YEARS = range(1970, 2200)
+_MOST_SECONDS = 100 * 366 * 86400.0
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -77,6 +78,9 @@ class Table:
         if value is None or not math.isfinite(value):
             message = f"{_quoted(text)} is not a finite number" if text else "is empty"
             self.bad(column, message, _NUMBER)
+            return math.nan
+        if abs(value) > _MOST_SECONDS:
+            self.bad(column, f"{_quoted(text)} s is more than a hundred years", "give seconds, not milliseconds")
             return math.nan
         return value
 

@@ -20,7 +20,7 @@ from replay.forecast.read_demand import read_demand
 from replay.forecast.report import Report, Wish, as_data
 from replay.forecast.report import forecast as forecast_demand
 from replay.forecast.scores import Score
-from spillway.output import Format, OutputOption, console, print_json, table
+from spillway.output import Format, OutputOption, console, print_json, table, write_file
 
 _HEADINGS = ("model", "WAPE", "MAPE", "pinball", "in 80 % band", "surges caught", "false alarms")
 
@@ -71,7 +71,7 @@ def forecast(  # noqa: PLR0913 - options are parameters to Typer
     )
     report = forecast_demand(read_demand(file, wish.zone, skip_bad=skip_bad), wish)
     if html:
-        _write(html, as_html(report))
+        write_file(html, as_html(report))
     if output is Format.JSON:
         print_json(as_data(report))
         return
@@ -95,15 +95,6 @@ def _lead(text: str) -> str:
         return show_duration(parse_duration(text))
     except BadUnit as error:
         raise BadCall(str(error), target="--lead", hint="write it such as 20m") from error
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadCall(
-            f"cannot be written: {error.strerror}", target=str(path), hint="name a file in a folder that exists"
-        ) from error
 
 
 def _as_text(report: Report) -> Iterator[str]:

@@ -31,7 +31,7 @@ from replay.site.truth import Estimates, Truth
 from replay.traces.reader import TraceFormat
 from spillway.commands.arena_options import owned_nodes, spot_markets
 from spillway.commands.replay_view import as_data, show
-from spillway.output import errors, print_json
+from spillway.output import errors, must_be_writable, print_json, write_file
 
 STACKS = Path("stacks")
 _DEFAULT_AGAINST = {
@@ -86,6 +86,7 @@ def replay(  # noqa: PLR0913 - the options of a command are its interface
     html: Annotated[Path | None, typer.Option("--html", help="write the HTML report here as well")] = None,
 ) -> None:
     """Run a policy on recorded jobs and compare: waits, cost, use, and how far from the best possible."""
+    must_be_writable(html)
     rows = read_catalog(catalog)
     first = Entrant(name=policy.stem, policy=read_policy(policy, rows))
     entrants = (first, *(_entrant(text, first.policy, rows, world) for text in against or _DEFAULT_AGAINST[world]))
@@ -129,8 +130,6 @@ def _play(arena: Arena, entrants: Sequence[Entrant], *, bound: bool) -> Played:
 
 
 def _answer(played: Sequence[Played], output: ReplayFormat, html: Path | None) -> None:
-    if html is not None:
-        html.write_text(report(played), encoding="utf-8")
     if output is ReplayFormat.JSON:
         print_json({"traces": [as_data(one) for one in played]})
     elif output is ReplayFormat.HTML:
@@ -138,5 +137,6 @@ def _answer(played: Sequence[Played], output: ReplayFormat, html: Path | None) -
     else:
         for one in played:
             show(one)
-        if html is not None:
-            errors().print(f"report: {html}")
+    if html is not None:
+        write_file(html, report(played))
+        errors().print(f"report: {html}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rich.markup import escape
+
 from replay.contest import Result
 from replay.headline import Headline
 from replay.played import Played
@@ -57,10 +59,16 @@ def show(played: Played) -> None:
     trace = arena.trace
     left = f", {len(trace.bad_rows)} bad rows left out" if trace.bad_rows else ""
     out.print(
-        f"[bold]{trace.name}[/]: {len(trace.jobs)} jobs, {trace.gpu_hours:,.0f} GPU-h, "
+        f"[bold]{escape(trace.name)}[/]: {len(trace.jobs)} jobs, {trace.gpu_hours:,.0f} GPU-h, "
         f"{arena.owned_nodes * arena.per_node} owned GPUs, world {arena.world}{left}"
     )
     out.print(table(("policy", *_NUMBERS), [_row(result) for result in played.results], numbers=_NUMBERS))
+    for result in played.results:
+        if unfinished := result.headline.unfinished:
+            out.print(
+                f"[bold]{escape(result.headline.policy)}[/] leaves {unfinished} of {result.headline.jobs} jobs "
+                "unfinished 30 days after the last should have ended: their waits so far are in the figures."
+            )
     _show_best(played)
     _show_differences(played)
 

@@ -37,7 +37,7 @@ from replay.sweep.summary import Summary, as_data, summary
 from replay.trace import Trace
 from replay.traces.reader import TraceFormat
 from spillway.commands.arena_options import GPUS_PER_NODE, owned_nodes, spot_markets
-from spillway.output import Format, OutputOption, console, errors, print_json, table
+from spillway.output import Format, OutputOption, console, errors, must_be_writable, print_json, table, write_file
 
 STACKS = Path("stacks")
 _MOST_SEEDS, _LONGEST_SEED = 10_000, 9
@@ -87,6 +87,7 @@ def sweep(  # noqa: PLR0913 - the options of a command are its interface
     html: HtmlOption = None,
 ) -> None:
     """Run every policy on every trace under every seed, and show which are beaten by no other."""
+    must_be_writable(html)
     rows = read_catalog(catalog)
     setting = Setting(
         catalog=rows,
@@ -101,7 +102,7 @@ def sweep(  # noqa: PLR0913 - the options of a command are its interface
     with _store(out) as store, _crew(workers, cluster, files) as crew:
         found = _swept(wanted, store, crew)
     if html is not None:
-        _write(html, sweep_page(found, _told(setting, numbers)))
+        write_file(html, sweep_page(found, _told(setting, numbers)))
     _answer(found, output)
     if found.failed:
         raise typer.Exit(int(ExitCode.ERROR))
@@ -288,15 +289,6 @@ def _told(setting: Setting, seeds: Sequence[int]) -> list[tuple[str, str]]:
         ("estimates of runtimes", setting.truth.estimates.value),
         ("owned GPUs", str(setting.owned_nodes * GPUS_PER_NODE)),
     ]
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadCall(
-            f"cannot be written: {error.strerror}", target=str(path), hint="name a file in a folder that exists"
-        ) from error
 
 
 def _answer(found: Summary, output: Format) -> None:

@@ -100,3 +100,28 @@ def test_a_made_up_month_stands_in_for_a_trace() -> None:
     done = _spillway("company-month", "--first-days", "0.1", "--against", "queue-only", "--no-bound", "-o", "json")
     assert done.returncode == ExitCode.OK, done.stderr
     assert json.loads(done.stdout)["traces"][0]["trace"].startswith("example-company-month")
+
+
+def test_a_report_that_cannot_be_written_is_told_before_the_work_is_done(trace: Path, tmp_path: Path) -> None:
+    for target in (tmp_path / "none" / "x.html", tmp_path):
+        done = _spillway(str(trace), "--html", str(target))
+        assert done.returncode == ExitCode.BAD_CALL
+        assert "name a file in a folder that exists" in done.stderr
+        assert done.stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_told_without_a_traceback() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "spillway.main", "policy", "schema"],
+            cwd=_ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert done.returncode == ExitCode.ERROR
+    assert "the answer is not whole" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -155,7 +155,7 @@ def test_the_page_has_the_pictures(sweep: Callable[..., object], tmp_path: Path)
     shown = page.read_text(encoding="utf-8")
     assert "Cost against mean wait" in shown
     assert "Cost against p99 wait" in shown
-    with pytest.raises(BadCall, match="cannot be written"):
+    with pytest.raises(BadCall, match="there is no folder"):
         sweep("--html", str(tmp_path / "none" / "sweep.html"))
 
 

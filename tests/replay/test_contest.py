@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from agent.core.policy import Policy, parse_policy
 from contract.catalog import read_catalog
 from contract.problems import InvalidInput
+from contract.units import GiB, Nodes
 from contract.yaml_document import read_document
 from replay.bounds import best_possible
 from replay.contest import Arena, Entrant, NoSuchEntrant, Result, World, compete, enter
@@ -160,7 +162,7 @@ def test_a_job_that_fits_nowhere_is_named_or_left_out_and_counted() -> None:
         Job(name="giant", arrival_s=1.0, runtime_s=60.0, gpus=4096),
     )
     arena = _arena(Trace(name="t.csv", jobs=jobs))
-    with pytest.raises(InvalidInput, match=r"giant.*4096 GPUs fit neither"):
+    with pytest.raises(InvalidInput, match=r"giant.*4096 GPUs of 0 GiB fit neither"):
         fitting(arena, _policy(), skip_bad=False)
     left = fitting(arena, _policy(), skip_bad=True)
     assert [job.name for job in left.jobs] == ["fine"]
@@ -187,3 +189,57 @@ def test_work_that_arrives_while_a_node_is_given_back_leaves_no_node_standing_fo
     assert all(machine.gone_s is not None for machine in outcome.machines)
     idle_h = max(machine.empty_s for machine in outcome.machines) / 3600
     assert idle_h < 1.0, "a node without work goes back minutes after"
+
+
+def _starving() -> Trace:
+    """A job that holds all of home for a month, and a small one behind it with a deadline."""
+    jobs = (
+        Job(name="long", arrival_s=0.0, runtime_s=30 * 86400.0, gpus=32),
+        Job(name="small", arrival_s=60.0, runtime_s=600.0, gpus=8, deadline_s=3600.0),
+    )
+    return Trace(name="t.csv", jobs=jobs)
+
+
+def test_who_never_started_has_waited_until_the_end() -> None:
+    ninety = replace(_starving(), jobs=(Job(name="giant", arrival_s=0.0, runtime_s=60.0, gpus=100),))
+    it = _run(_arena(ninety), "queue-only").headline
+    assert it.unfinished == 1
+    assert it.mean_wait_h > 700
+
+
+def test_a_deadline_is_told_to_the_policy_and_whether_it_was_met_to_the_reader() -> None:
+    arena = _arena(_starving())
+    assert _run(arena, "queue-only").headline.deadlines_met == 0.0
+    patient = replace(_policy(), wait_or_pay=replace(_policy().wait_or_pay, patience=timedelta(days=30)))
+    longest = dict.fromkeys(patient.wait_or_pay.longest, timedelta(days=60))
+    patient = replace(patient, wait_or_pay=replace(patient.wait_or_pay, longest=longest))
+    assert compete(arena, Entrant(name="patient", policy=patient)).headline.deadlines_met == 1.0
+
+
+def test_a_job_that_needs_larger_cards_than_the_owned_ones_does_not_run_at_home() -> None:
+    job = Job(name="fat", arrival_s=0.0, runtime_s=60.0, gpus=8, gpu_memory=GiB(8000))
+    with pytest.raises(InvalidInput, match="8000 GiB fit neither"):
+        fitting(_arena(Trace(name="t.csv", jobs=(job,))), _policy(), skip_bad=False)
+
+
+def test_no_gang_beyond_the_limits_of_the_policy_is_let_in() -> None:
+    gang = Trace(name="t.csv", jobs=(Job(name="gang", arrival_s=0.0, runtime_s=60.0, gpus=80),))
+    small = replace(_policy(), limits=replace(_policy().limits, max_cloud_nodes=Nodes(9)))
+    fitting(_arena(gang), _policy(), skip_bad=False)
+    with pytest.raises(InvalidInput, match="policy's limits"):
+        fitting(_arena(gang), small, skip_bad=False)
+
+
+def test_a_figure_of_nothing_is_nothing() -> None:
+    arena = _arena(starburst_500(), World.INSTANT)
+    waits = [_run(arena, name).headline.mean_wait_h for name in ("queue-only", "fixed-extra:0", "fixed-extra:4")]
+    assert waits[0] == waits[1] > waits[2]
+
+
+def test_a_quiet_year_between_two_jobs_costs_no_ticks() -> None:
+    far = (
+        Job(name="a", arrival_s=0.0, runtime_s=60.0, gpus=8),
+        Job(name="b", arrival_s=3e9, runtime_s=60.0, gpus=8),
+    )
+    for name in ("queue-only", "burst-at-once", "karpenter", "cluster-autoscaler"):
+        assert _run(_arena(Trace(name="t.csv", jobs=far)), name).headline.unfinished == 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from concurrent.futures.process import BrokenProcessPool
@@ -277,3 +279,8 @@ def test_a_page_shows_the_front_what_failed_and_no_markup_of_others(file: TraceF
 
 def test_a_summary_of_nothing_is_a_page() -> None:
     assert "Settings" in sweep_page(summary([], {}, {}), [("world", "real")])
+
+
+def test_a_worker_whose_parent_is_gone_ends_itself() -> None:
+    code = "from replay.sweep.crew import _end_with; _end_with(-1)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 1

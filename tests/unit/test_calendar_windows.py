@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.core.calendar_windows import (
-    Weekday,
     WindowRule,
     first_moment,
     next_opening,
@@ -22,6 +21,7 @@ from agent.core.calendar_windows import (
     openings,
     overlaps,
 )
+from contract.hours import Weekday
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 FROM, TO = date(2026, 1, 1), date(2028, 1, 1)

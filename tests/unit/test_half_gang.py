@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.memory import Memory, observe
 from agent.core.rules.warm_pool import WarmPool
-from agent.core.snapshot import LaunchFailure, NodePhase, PoolState, QueuedTask, Snapshot, Unknown
+from agent.core.snapshot import LaunchFailure, NodePhase, NodeView, PoolState, QueuedTask, Snapshot, Unknown
 from contract.units import Nodes
 from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, a_task, watched
 
@@ -103,8 +103,9 @@ def test_a_cloud_that_always_brings_a_part_is_asked_ever_more_rarely() -> None:
     """Eight hours of a cloud that has three of the four nodes: orders get rarer, and nothing is left standing."""
     policy = a_policy()
     memory = watched(a_snapshot(queue=(GANG,)), timedelta(minutes=10))
-    asked, standing, configured = [], (), 0
-    failure = None
+    asked: list[datetime] = []
+    standing: tuple[tuple[NodeView, datetime], ...] = ()
+    configured, failure = 0, None
     for tick in range(960):
         now = NOON + tick * EVERY
         pool = PoolState(

@@ -185,3 +185,43 @@ def test_a_queue_is_split_and_nobody_is_lost(tasks: list[tuple[int, float]], end
     parting = _part(queue, local=_home(2, ends_in=ends_in * _HOUR))
     names = [task.task for task in parting.leaving] + [stay.task.task for stay in parting.staying]
     assert sorted(names) == [task.task for task in queue]
+
+
+@given(
+    sizes=st.lists(st.integers(1, 8), min_size=1, max_size=4),
+    held=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 16), st.integers(-2, 20)), max_size=8),
+    free=st.integers(0, 8),
+)
+def test_cards_that_failed_under_their_work_and_shared_cards_stop_no_judgement(
+    sizes: list[int], held: list[tuple[int, int, int]], free: int
+) -> None:
+    """A pod keeps its 8 GPUs on a node that has 7 left; where cards are shared more are held than there are."""
+    home = LocalState(
+        gpus=Gpus(sum(sizes)),
+        gpus_used=Gpus(sum(sizes)),
+        nodes=tuple(
+            LocalNode(name=f"n{n}", gpus=Gpus(size), free=Gpus(min(free, size))) for n, size in enumerate(sizes)
+        ),
+        running=tuple(
+            RunningTask(task=f"r{n}", nodes=((f"n{node}", Gpus(gpus)),), started_at=NOON, ends_at=NOON + hours * _HOUR)
+            for n, (node, gpus, hours) in enumerate(held)
+        ),
+    )
+    queue = (_task(0, 1, 1.0), _task(1, 8, 20.0), _task(2, 16, 5.0))
+    parting = _part(queue, local=home)
+    assert len(parting.leaving) + len(parting.staying) == 3
+
+
+def test_work_without_gpus_waits_for_none() -> None:
+    task = replace(_task(0, 1, 1.0), gpus=Gpus(0), gpus_per_pod=Gpus(0))
+    assert _part((task, _task(1, 8, 50.0))).leaving[0] == task
+
+
+def test_under_thresholds_a_task_that_waited_as_long_as_its_tier_allows_is_rented_for_all_the_same() -> None:
+    policy = replace(a_policy(), wait_or_pay=replace(RULES, join=Join.BOTH))
+    core = replace(_task(0, 8, 100.0, Tier.PRODUCTION_CORE), queued_since=NOON - timedelta(minutes=5))
+    for queue, action in (((core,), Action.GROW), ((replace(core, queued_since=NOON),), Action.HOLD)):
+        snapshot = a_snapshot(local=_home(), queue=queue)
+        decision, _ = decide(snapshot, policy, Memory())
+        assert decision.action is action
+    assert decide(a_snapshot(local=_home(), queue=(core,)), a_policy(), Memory())[0].action is Action.HOLD

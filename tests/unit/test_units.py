@@ -78,3 +78,23 @@ def test_durations_survive_printing_and_reading(seconds: int) -> None:
 def test_what_is_no_duration_is_refused(bad: object) -> None:
     with pytest.raises(BadUnit):
         parse_duration(bad)
+
+
+def test_a_bare_fraction_is_no_percentage_for_nobody_knows_of_what() -> None:
+    for value in (0.85, 85.0, "0.85"):
+        with pytest.raises(BadUnit, match="write it with its sign"):
+            parse_percent(value)
+    assert parse_percent("0.85%") == Percent(0.85)
+    assert parse_percent(85) == Percent(85.0)
+
+
+@pytest.mark.parametrize("text", ["99999999999999999999d", "9" * 400 + "s"])
+def test_a_duration_beyond_all_planning_is_refused(text: str) -> None:
+    with pytest.raises(BadUnit, match="is longer than"):
+        parse_duration(text)
+
+
+@pytest.mark.parametrize("text", ["1e400 CNY", "1000000000000 CNY", "0.0000001 CNY", "1" * 61 + " CNY"])
+def test_an_amount_that_no_sum_can_hold_exactly_is_refused(text: str) -> None:
+    with pytest.raises(BadUnit, match="is no amount"):
+        parse_money(text)

@@ -62,3 +62,8 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
 def test_every_value_knows_its_place() -> None:
     _, findings = parse_document("a: 1\nb:\n  - c: 2\n", "f")
     assert findings.positions["b", 0, "c"] == (3, 5)
+
+
+def test_a_document_nested_beyond_any_stack_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="nested too deeply"):
+        parse_document("a: " + "[" * 3000 + "]" * 3000, "deep.yaml")

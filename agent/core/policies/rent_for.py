@@ -5,7 +5,7 @@ Shared by the two pressures that rent for the queue; when to rent is theirs to s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent.core.deadlines import keep_deadlines
@@ -33,11 +33,40 @@ class Wanted:
     alternatives: tuple[Alternative, ...] = ()
 
 
-def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -> Wanted:
-    """What the queue needs in rented nodes now, at least `least` if any, at most a step."""
+Who = Callable[[Snapshot, Sequence[Offer], Policy], Parting | Unknown]
+
+
+def overdue(snapshot: Snapshot, policy: Policy) -> tuple[QueuedTask, ...]:
+    """Tasks that have waited for as long as their tier allows at all; none while the queue is unknown."""
+    queue = () if isinstance(snapshot.queue, Unknown) else snapshot.queue
+    longest = policy.wait_or_pay.longest
+    return tuple(task for task in queue if snapshot.taken_at - task.queued_since >= longest[task.tier])
+
+
+def overdue_leave(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:
+    """The overdue ones leave, whatever else is judged of the others."""
+    return keep_deadlines(Parting(leaving=overdue(snapshot, policy), staying=()), market, policy, snapshot.taken_at)
+
+
+def as_joined(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:
+    """Who leaves and who stays, as `wait_or_pay.join` says."""
+    queue, rules = snapshot.queue, policy.wait_or_pay
+    if isinstance(queue, Unknown):
+        return Unknown(f"the queue is unknown: {queue.why}")
+    now = snapshot.taken_at
+    if rules.join is Join.THRESHOLDS:
+        return keep_deadlines(Parting(leaving=queue, staying=()), market, policy, now)
+    parting = part(snapshot, queue, rules)
+    if isinstance(parting, Unknown):
+        return parting
+    return keep_deadlines(postpone(parting, market, policy, now), market, policy, now)
+
+
+def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes, who: Who = as_joined) -> Wanted:
+    """What those who leave need in rented nodes now, at least `least` if any, at most a step."""
     rules = policy.placement
     market = offers(snapshot, closed_pools(snapshot, memory), rules, memory.failures)
-    parting = _parting(snapshot, market, policy)
+    parting = who(snapshot, market, policy)
     if isinstance(parting, Unknown):
         return Wanted(changes=(), reason=Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=parting.why))
     stay = _staying(snapshot, parting.staying)
@@ -53,19 +82,6 @@ def rent_for(snapshot: Snapshot, policy: Policy, memory: Memory, least: Nodes) -
         reason=Reason(code=ReasonCode.TRIGGERED, text=_need(parting, placed)),
         alternatives=alternatives,
     )
-
-
-def _parting(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:
-    queue, rules = snapshot.queue, policy.wait_or_pay
-    if isinstance(queue, Unknown):
-        return Unknown(f"the queue is unknown: {queue.why}")
-    now = snapshot.taken_at
-    if rules.join is Join.THRESHOLDS:
-        return keep_deadlines(Parting(leaving=queue, staying=()), market, policy, now)
-    parting = part(snapshot, queue, rules)
-    if isinstance(parting, Unknown):
-        return parting
-    return keep_deadlines(postpone(parting, market, policy, now), market, policy, now)
 
 
 def _need(parting: Parting, placed: Placement) -> str:

@@ -171,7 +171,7 @@ def _shown(default: Any) -> Any:
 
 
 _DATE = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
-_PERCENT_TEXT = {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)? ?%?$"}
+_PERCENT_TEXT = {"type": "string", "pattern": r"^([0-9]+|[0-9]+(\.[0-9]+)? ?%)$"}
 
 DURATION = Kind(read=lambda fields, key, default: fields.duration(key, default), schema=_DURATION)
 POSITIVE_DURATION = Kind(
@@ -185,7 +185,7 @@ OPTIONAL_DURATION = Kind(
 )
 PERCENT = Kind(
     read=lambda fields, key, default: fields.percent(key, default),
-    schema={"anyOf": [_PERCENT_TEXT, {"type": "number", "minimum": 0, "maximum": 100}]},
+    schema={"anyOf": [_PERCENT_TEXT, {"type": "integer", "minimum": 0, "maximum": 100}]},
 )
 OPTIONAL_PERCENT = Kind(
     read=lambda fields, key, _default: fields.percent(key) if key in fields else None, schema=PERCENT.schema
