@@ -125,7 +125,7 @@ def sentences(settings: WaitOrPay) -> tuple[str, ...]:
     return (
         f"{when} as soon as the waiting that this saves is worth its GPU-hours, at {show_duration(settings.patience)} "
         "of one task's wait to the GPU-hour; else it waits for an owned GPU.",
-        f"No task waits longer than its tier allows: {spans}.",
+        f"A task that has waited for as long as its tier allows is rented for, thresholds or not: {spans}.",
     )
 
 
