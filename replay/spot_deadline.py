@@ -97,8 +97,7 @@ class _Machine:
         while moment_s < self.starts_s + until_s:
             if self.history.available(moment_s) < self.job.machines:
                 return max(moment_s - self.starts_s, at_s)
-            # A change nearer than floats can tell would be looked at for ever.
-            moment_s = max(self.history.next_change(moment_s), math.nextafter(moment_s, math.inf))
+            moment_s = self.history.next_change(moment_s)
         return math.inf
 
     def _lose(self) -> None:

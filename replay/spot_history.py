@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import fsum, inf, nextafter
 from pathlib import Path
 
 from replay.traces.findings import RowFindings
@@ -47,11 +48,17 @@ class SpotHistory:
         return self.nodes[bisect_right(self.times_s, at_s % self.period_s) - 1]
 
     def next_change(self, at_s: float) -> float:
-        """The first moment after `at_s` at which the file has a row; the value may be the same."""
+        """The first moment after `at_s` at which the file has a row; the value may be the same. `at_s`: 0 or more.
+
+        A moment is a float: where the row's own time is none, the next one after it. Rounded to the nearest, the answer
+        could be before the row, even `at_s` itself, and who goes from change to change would stand still.
+        """
         within = at_s % self.period_s
         place = bisect_right(self.times_s, within)
         following = self.times_s[place] if place < len(self.times_s) else self.period_s
-        return at_s + (following - within)
+        moment = fsum((at_s, following, -within))
+        is_before_the_row = fsum((at_s, following, -within, -moment)) > 0
+        return nextafter(moment, inf) if is_before_the_row else moment
 
 
 def read_spot_history(path: Path) -> SpotHistory:

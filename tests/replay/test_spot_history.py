@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import nextafter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from contract.problems import InvalidInput
@@ -43,6 +46,37 @@ def test_most_and_mean_are_over_the_recording() -> None:
 def test_the_recording_begins_again_past_its_end(at_s: int, rounds: int) -> None:
     assert SHORT.available(at_s + rounds * 40) == SHORT.available(at_s)
     assert at_s < SHORT.next_change(at_s) <= at_s + 40
+
+
+@st.composite
+def _histories(draw: st.DrawFn) -> SpotHistory:
+    gaps = draw(st.lists(st.floats(1e-6, 1e5), min_size=1, max_size=6))
+    times = (0.0, *accumulate(gaps))
+    nodes = draw(st.lists(st.integers(0, 9), min_size=len(gaps), max_size=len(gaps)))
+    # A gap may be too small for a float beside the time before it.
+    assume(all(before < after for before, after in pairwise(times)))
+    return SpotHistory(name="any", times_s=times[:-1], nodes=tuple(nodes), period_s=times[-1])
+
+
+@given(history=_histories(), at_s=st.one_of(st.floats(0, 1e6), st.floats(0, 1e16)))
+def test_a_walk_from_change_to_change_goes_on_and_passes_none_over(history: SpotHistory, at_s: float) -> None:
+    change_s = history.next_change(at_s)
+    assert change_s > at_s
+    just_before_s = nextafter(change_s, 0.0)
+    assert history.available(just_before_s) == history.available(at_s)
+    rows = {Fraction(time_s) for time_s in (*history.times_s, history.period_s)}
+    since_s = Fraction(just_before_s) % Fraction(history.period_s)
+    # The row's own time lies after the float before the answer, and not after the answer.
+    assert any(since_s < row <= since_s + Fraction(change_s) - Fraction(just_before_s) for row in rows)
+
+
+@given(round_=st.integers(0, 10**6), row=st.integers(1, 3))
+def test_a_moment_a_rounding_before_a_change_does_not_stand_still(round_: int, row: int) -> None:
+    history = SpotHistory(name="thirds", times_s=(0.0, 1 / 3, 2 / 3), nodes=(1, 0, 4), period_s=1.1)
+    at_s = nextafter(round_ * 1.1 + row / 3, 0.0)
+    for _ in range(4):
+        at_s, before_s = history.next_change(at_s), at_s
+        assert at_s > before_s
 
 
 def test_the_shipped_recording_is_read() -> None:
