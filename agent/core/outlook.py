@@ -5,11 +5,14 @@ node, when the (k+1)-th GPU of the node comes free. A task of g GPUs starts wher
 node when enough nodes are wholly free. Slots are used up in order: no one is planned into a hole before a later
 start. That errs on the careful side and costs a few microseconds a task. Time in hours from any origin.
 
-Working memory for one caller: it changes as jobs start. No clock, no policy.
+Working memory for one caller: it changes as jobs start. No clock, no policy. A line is booked on a `Plan`, which is
+made for that line and forgets all that the line does not ask for.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
 from math import inf
 from typing import NamedTuple
 
@@ -63,6 +66,22 @@ class Outlook:
             slots.sort()
             for column, free_at in zip(self._columns, slots, strict=True):
                 column[node] = free_at
+
+    def plan(self, latest: Mapping[int, float]) -> Plan:
+        """Paper to book a line on. `latest`: for each size of task, when the last of that size will start at most.
+
+        Nodes that come free for none of them by then are left out; infinite keeps them all.
+        """
+        top = self.per_node - 1
+        by_level: dict[int, float] = {}
+        for gpus, until in latest.items():
+            level = min(gpus - 1, top)
+            by_level[level] = max(until, by_level.get(level, until))
+        rows = list(zip(*self._columns, strict=True))
+        if inf not in by_level.values():
+            limits = tuple(by_level.items())
+            rows = [row for row in rows if any(row[level] <= until for level, until in limits)]
+        return Plan(rows, tuple(by_level), self.per_node)
 
     def fits(self, gpus: int, now: float) -> bool:
         """Whether a task of so many GPUs could start now."""
@@ -127,6 +146,8 @@ class Outlook:
 
     def _best_node(self, gpus: int, now: float, end: float) -> int | None:
         columns = self._columns
+        if min(columns[gpus - 1]) > now:
+            return None
         latest, best, least = columns[-1], None, 0.0
         seen_empty = False
         for node in [node for node, at in enumerate(columns[gpus - 1]) if at <= now]:
@@ -146,3 +167,75 @@ class Outlook:
             if best is None or score < least:
                 best, least = node, score
         return best
+
+
+class Plan:
+    """A line booked on paper as `Outlook.book` would, and quicker: a row a node, columns only for the line's sizes."""
+
+    __slots__ = ("_columns", "_levels", "_rows", "per_node")
+
+    def __init__(self, rows: list[tuple[float, ...]], levels: tuple[int, ...], per_node: int) -> None:
+        """`rows`: free-at times of each node, rising; `levels`: the columns that the line's sizes ask for."""
+        self.per_node = per_node
+        self._levels = levels
+        self._rows = rows
+        self._columns = [[row[level] for row in rows] for level in levels]
+
+    def copy(self) -> Plan:
+        """The same, to go on from."""
+        twin = Plan.__new__(Plan)
+        twin.per_node, twin._levels, twin._rows = self.per_node, self._levels, self._rows[:]
+        twin._columns = [column[:] for column in self._columns]
+        return twin
+
+    def when(self, gpus: int, now: float) -> float:
+        """When a task of so many GPUs would start; infinite if never."""
+        column = self._columns[self._levels.index(min(gpus, self.per_node) - 1)]
+        if gpus <= self.per_node:
+            return max(now, min(column))
+        count = -(-gpus // self.per_node)
+        return max(now, sorted(column)[count - 1]) if count <= len(column) else inf
+
+    def book(self, needs: Iterable[Need], now: float) -> list[float]:
+        """Book the tasks one after the other, each at the earliest time left for it; gives their starts."""
+        rows, per_node = self._rows, self.per_node
+        columns = list(zip(self._levels, self._columns, strict=True))
+        by_gpus = {level + 1: column for level, column in columns}
+        starts: list[float] = []
+        for gpus, hours in needs:
+            if gpus > per_node:
+                starts.append(self._book_gang(by_gpus[per_node], Need(gpus, hours), now))
+                continue
+            column = by_gpus[gpus]
+            begin = min(column)
+            node = column.index(begin)
+            if begin < now:
+                begin = now
+            starts.append(begin)
+            end = begin + hours
+            rest = rows[node][gpus:]
+            at = bisect_left(rest, end)
+            rows[node] = row = rest[:at] + (end,) * gpus + rest[at:]
+            for level, each in columns:
+                each[node] = row[level]
+        return starts
+
+    def _book_gang(self, latest: list[float], need: Need, now: float) -> float:
+        count = -(-need.gpus // self.per_node)
+        if count > len(latest):
+            return inf
+        nodes: list[int] = []
+        node, before = 0, -inf
+        soonest = sorted(latest)[:count]
+        for free_at in soonest:
+            node = latest.index(free_at, node + 1 if free_at == before else 0)
+            nodes.append(node)
+            before = free_at
+        begin = max(now, before)
+        end = begin + need.hours
+        row = (end,) * self.per_node
+        for node in nodes:
+            self._rows[node] = row
+            for column in self._columns:
+                column[node] = end
+        return begin

@@ -99,3 +99,31 @@ def test_an_end_that_was_told_wrong_is_put_right() -> None:
     assert outlook.copy().book(Need(1, 1.0), 1.0) == 9.0
     with pytest.raises(ValueError, match="not in list"):
         outlook.correct(shares, 4.0, 1.0)
+
+
+@given(needs=_NEEDS, held=st.lists(st.tuples(st.integers(0, 2), st.floats(0.0, 9.0)), max_size=6))
+def test_paper_books_a_line_as_the_plan_itself_would(needs: list[Need], held: list[tuple[int, float]]) -> None:
+    outlook = Outlook(3)
+    for node, until in held:
+        outlook.hold(node, 3, until)
+    slow, paper = outlook.copy(), outlook.plan({need.gpus: inf for need in needs})
+    starts = [slow.book(need, 1.0) for need in needs]
+    asked = paper.when(needs[0].gpus, 1.0)
+    assert paper.copy().book(needs, 1.0) == starts
+    assert asked == starts[0]
+    latest: dict[int, float] = {}
+    for need, start in zip(needs, starts, strict=True):
+        latest[need.gpus] = max(start, latest.get(need.gpus, start))
+    assert outlook.plan(latest).book(needs, 1.0) == starts
+
+
+def test_paper_leaves_out_nodes_that_come_free_for_nobody() -> None:
+    outlook = Outlook(3)
+    outlook.hold(1, 8, 50.0)
+    paper = outlook.plan({1: 2.0})
+    assert paper.book([Need(1, 1.0)] * 17, 0.0) == [0.0] * 16 + [1.0]
+
+
+def test_a_gang_larger_than_the_cluster_never_starts_on_paper() -> None:
+    paper = Outlook(2).plan({24: inf})
+    assert (paper.when(24, 0.0), paper.book([Need(24, 1.0)], 0.0)) == (inf, [inf])

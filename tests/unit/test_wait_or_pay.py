@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +88,53 @@ def test_several_that_come_together_are_judged_together() -> None:
 def test_one_that_never_fits_leaves_even_beside_others() -> None:
     room = WaitingRoom(_full(until=1.0), 10.0)
     assert [task.name for task in _come(room, ("giant", 64, 1.0), ("one", 1, 30.0), patience=10.0)] == ["giant"]
+
+
+def test_a_newcomer_in_vain_leaves_before_others_are_judged() -> None:
+    room = WaitingRoom(_full(until=2.0), 1.0)
+    assert _come(room, ("first", 8, 3.0), patience=1.0) == []
+    slack = room.line[0].slack
+    assert [task.name for task in _come(room, ("tiny", 1, 0.1), now=0.1, patience=1.0)] == ["tiny"]
+    assert room.line[0].slack == slack
+
+
+def test_of_a_long_line_the_most_doubtful_are_judged_and_the_rest_stay_in_doubt() -> None:
+    for length, in_doubt in ((12, False), (40, True)):
+        room = WaitingRoom(_full(until=0.1), 6.0)
+        assert _come(room, *((f"task-{number}", 8, 1.0) for number in range(length)), patience=6.0) == []
+        assert any(task.slack < 0 for task in room.line) == in_doubt
+        assert sum(task.slack >= 0 for task in room.line) >= min(length, 2)
+
+
+def test_one_that_never_fits_leaves_a_line_without_memory_too() -> None:
+    room = WaitingRoom(_full(until=1.0), 10.0)
+    room.line = [waiting(name, Need(gpus, 30.0), 0.0, 10.0) for name, gpus in (("one", 1), ("giant", 64))]
+    assert [task.name for task in room.judge_all(0.0)] == ["giant"]
+    assert [task.planned for task in room.line] == [1.0]
+
+
+def test_who_stands_too_far_back_is_not_judged_until_the_line_moves_up() -> None:
+    room = WaitingRoom(_full(until=1.0), 10.0)
+    tasks = [(f"task-{number}", 1, 1.0) for number in range(70)]
+    assert _come(room, *tasks, patience=10.0) == []
+    assert [task.planned for task in room.line[64:]] == [inf] * 6
+    started = room.freed(1.0)
+    assert len(started) == 8
+    assert _come(room, ("last", 8, 9.0), now=1.0, patience=10.0) == []
+    assert sum(task.planned < inf for task in room.line) == 63
+
+
+@given(tasks=_TASKS, later=_TASKS, patience=st.floats(0.001, 3.0))
+def test_nobody_is_lost_whenever_they_come(
+    tasks: list[tuple[int, float]], later: list[tuple[int, float]], patience: float
+) -> None:
+    room, seen = WaitingRoom(_full(nodes=2, until=1.0), patience), list[str]()
+    for now, group in ((0.0, tasks), (0.5, later), (1.0, tasks)):
+        made = [waiting(f"{now}-{number}", Need(*need), now, patience) for number, need in enumerate(group)]
+        verdict = room.arrive(made, now)
+        seen += [str(task.name) for task in (*verdict.leaving, *(task for task, _ in verdict.started))]
+    seen += [str(task.name) for task in room.line]
+    assert len(seen) == len(set(seen)) == 2 * len(tasks) + len(later)
 
 
 def test_an_empty_line_has_nothing_to_start() -> None:
