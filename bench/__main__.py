@@ -1,21 +1,22 @@
-"""`python -m bench [decision|placement|actuation|replay|optimum]`: prints a table of what was measured."""
+"""`python -m bench [decision|placement|actuation|replay|million|optimum]`: prints a table of what was measured."""
 
 from __future__ import annotations
 
 import platform
 import sys
 
-from bench import actuation, decision, optimum, placement, replay
+from bench import actuation, decision, million, optimum, placement, replay
 
 _SUITES = {
     "decision": decision.measure,
     "placement": placement.measure,
     "actuation": actuation.measure,
     "replay": replay.measure,
+    "million": million.measure,
     "optimum": optimum.measure,
 }
-# The optimum takes ten minutes: only when it is named.
-_SLOW = ("optimum",)
+# These take ten minutes each: only when they are named.
+_SLOW = ("million", "optimum")
 
 
 def main(names: list[str]) -> int:

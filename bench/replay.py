@@ -22,7 +22,7 @@ from replay.synthetic import starburst_500
 from replay.traces.registry import read_trace
 
 _DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-_FILES = {
+FILES = {
     "ITP 03": (_DATA / "microsoft_itp_2021" / "cluster03.csv.gz", 21),
     "ITP 04": (_DATA / "microsoft_itp_2021" / "cluster04.csv.gz", 74),
     "Philly": (_DATA / "philly_jobs" / "philly_jobs_2017-09-04_to_2017-10-29.csv.gz", 69),
@@ -60,8 +60,8 @@ TARGETS = (
 
 def measure() -> Iterator[tuple[str, str]]:
     """Rows of (what, figure)."""
-    columns = {name: Columns.of(read_trace(path)) for name, (path, _) in _FILES.items() if path.is_file()}
-    if len(columns) < len(_FILES):
+    columns = {name: Columns.of(read_trace(path)) for name, (path, _) in FILES.items() if path.is_file()}
+    if len(columns) < len(FILES):
         yield "replay", "the evaluation data are not beside this checkout"
         return
     yield from _speed(columns)
@@ -72,7 +72,7 @@ def measure() -> Iterator[tuple[str, str]]:
 
 
 def _speed(columns: dict[str, Columns]) -> Iterator[tuple[str, str]]:
-    for name, (_, nodes) in _FILES.items():
+    for name, (_, nodes) in FILES.items():
         runs = (budgets.compute_wait(0.076), budgets.queue_only())
         for policy, theirs in zip(runs, _THEIR_SECONDS[name], strict=True):
             began = process_time()
@@ -86,7 +86,7 @@ def _quality(columns: dict[str, Columns]) -> Iterator[tuple[str, str]]:
         for patience in target.patience:
             began = process_time()
             temper = Temper(patience=patience, weary_after=target.weary_after)
-            run = run_patient(columns[target.trace], _FILES[target.trace][1], temper)
+            run = run_patient(columns[target.trace], FILES[target.trace][1], temper)
             seconds, waits = process_time() - began, run.waits_h()
             what = f"{target.trace} at {target.wait_h} h, patience {patience:g}"
             yield (
