@@ -23,8 +23,8 @@ _SYMBOLS = {"CNY": "¥", "USD": "$", "EUR": "€"}
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(s|m|h|d)")
 # A hundred years: longer than anything that is planned here, and safe to add to any date.
 _LONGEST = timedelta(days=36_525)
-# Twelve digits and six: more than any bill has, and exact in every sum and product of the decimal context.
-_MOST_MONEY, _MONEY_DIGITS = Decimal(10) ** 12, 6
+# More than any bill has; sums and shares of it stay exact to the cent in the decimal context of 28 digits.
+_MOST_MONEY = Decimal(10) ** 12
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -116,8 +116,8 @@ def parse_money(text: object) -> Money:
         amount = Decimal(parts[0].replace(",", ""))
     except InvalidOperation as error:
         raise BadUnit(f"{parts[0]!r} is not an amount; write it such as '277.93 CNY'") from error
-    if amount.is_finite() and (abs(amount) >= _MOST_MONEY or amount != round(amount, _MONEY_DIGITS)):
-        raise BadUnit(f"{show_part(parts[0])} is no amount below {_MOST_MONEY} with {_MONEY_DIGITS} decimals at most")
+    if amount.is_finite() and abs(amount) >= _MOST_MONEY:
+        raise BadUnit(f"{show_part(parts[0])} is no amount below {_MOST_MONEY:,}")
     return Money(amount, parts[1])
 
 
