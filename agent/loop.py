@@ -17,6 +17,7 @@ from agent.core.decide import (
     remember_attempt,
     remember_failure,
     remember_refusal,
+    remember_released,
     remember_success,
 )
 from agent.core.decision import Action, Decision
@@ -145,7 +146,8 @@ class Agent:
         """Move work off nodes. What was cordoned is remembered before, so that it takes work again one day."""
         done = vacate(tick.decision.chosen, tick.snapshot.catalog, self.hands.gates)
         self.sensor.forget()
-        self.hands.ledger.remember(decision_id, replace(tick.memory_after, busy_until=self.hands.clock.now()))
+        memory = remember_released(tick.memory_after, done.released)
+        self.hands.ledger.remember(decision_id, replace(memory, busy_until=self.hands.clock.now()))
         return TickReport(
             snapshot=tick.snapshot,
             decision=tick.decision,

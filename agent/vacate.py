@@ -16,30 +16,32 @@ from contract.catalog import Catalog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VacateReport:
-    """What people should know, and the first failure."""
+    """What people should know, the instances that take work again, and the first failure."""
 
     notes: tuple[str, ...]
+    released: tuple[str, ...]
     error: SpillwayError | None = None
 
 
 def vacate(chosen: Proposal, catalog: Catalog, gates: Mapping[str, NodeGate]) -> VacateReport:
     """Do it node by node; one that fails does not keep the others."""
-    notes, errors = [], []
+    notes: list[str] = []
+    released: list[str] = []
+    errors: list[SpillwayError] = []
     for node in (*chosen.vacates, *chosen.releases):
         gate = gates[catalog.pools[node.pool].cluster]
         try:
-            notes += _empty(node, gate) if node in chosen.vacates else _release(node, gate)
+            if node in chosen.vacates:
+                notes += _empty(node, gate)
+            else:
+                gate.uncordon(node.node)
+                released.append(node.instance)
         except SpillwayError as error:
             errors.append(error)
-    return VacateReport(notes=tuple(notes), error=next(iter(errors), None))
+    return VacateReport(notes=tuple(notes), released=tuple(released), error=next(iter(errors), None))
 
 
 def _empty(node: Vacated, gate: NodeGate) -> list[str]:
     gate.cordon(node.node)
     kept = gate.evict(node.node, node.tasks)
     return [f"{node.node}: a disruption budget keeps {', '.join(kept)}; asked again at the next tick"] if kept else []
-
-
-def _release(node: Vacated, gate: NodeGate) -> list[str]:
-    gate.uncordon(node.node)
-    return []

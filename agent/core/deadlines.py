@@ -1,7 +1,7 @@
 """Interruptible work with a deadline: rent spot, rent what stays, or wait for spot (R6.3, uniform_progress.py).
 
 Asked for tasks that should leave, anew at every look, so that a task which waits for spot goes on-demand once
-it falls behind the straight line to its deadline. What an earlier machine has done of it is not known here: a
+only steady nodes can still meet its deadline. What an earlier machine has done of it is not known here: a
 task that came back to the queue counts as not begun, which errs on the side of the deadline.
 """
 
@@ -16,8 +16,9 @@ from agent.core.market import Offer
 from agent.core.patience import Parting, Stay
 from agent.core.policy import Policy
 from agent.core.snapshot import QueuedTask
-from agent.core.uniform_progress import Place, Progress, choose
+from agent.core.uniform_progress import Place, Progress, Rule, choose
 from contract.catalog import Billing
+from contract.units import show_duration
 
 _STEADY = tuple(way for way in Billing if way not in (Billing.SPOT, Billing.OWNED))
 # What is paid anyway or goes away by the clock is no dearer than spot, and safer.
@@ -32,14 +33,30 @@ def keep_deadlines(parting: Parting, market: Sequence[Offer], policy: Policy, no
     going, staying = [], []
     for task in parting.leaving:
         unfit = misfits.of(demand_of(task)) if task.deadline else {}
-        progress = _progress(task, [offer for number, offer in enumerate(market) if number not in unfit], policy)
+        suited = [offer for number, offer in enumerate(market) if number not in unfit]
+        progress = _progress(task, suited, policy)
         if progress is None:
             going.append(task)
-        elif (choice := choose(progress, now)).where is Place.WAIT:
-            staying.append(Stay(task=task, starts_in=policy.sampling.every, why=f"for its deadline: {choice.reason}"))
+        elif why := _waits(progress, now):
+            staying.append(Stay(task=task, starts_in=policy.sampling.every, why=f"for its deadline: {why}"))
         else:
-            going.append(replace(task, paid_by=_THRIFTY if choice.where is Place.SPOT else _STEADY))
+            ways = _THRIFTY if choose(progress, now).where is Place.SPOT else _STEADY
+            # Where kind and tier leave no such pool, the deadline must not take the last one away.
+            is_any = any(offer.row.billing in ways for offer in suited)
+            going.append(replace(task, paid_by=ways) if is_any else task)
     return Parting(leaving=tuple(going), staying=(*staying, *parting.staying))
+
+
+def _waits(progress: Progress, now: datetime) -> str | None:
+    """Why it is better to wait for spot; None when it is not.
+
+    The straight line is for work that is under way. What has not begun is behind it from the first second, and
+    waits for spot as long as steady nodes can still do all of it in time: the safety net, which is asked first.
+    """
+    choice = choose(progress, now)
+    if choice.rule is not Rule.UNIFORM_PROGRESS:
+        return None
+    return f"no spot is to be had, and {show_duration(progress.slack(now))} could pass before it must begin"
 
 
 def _progress(task: QueuedTask, suited: Sequence[Offer], policy: Policy) -> Progress | None:

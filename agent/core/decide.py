@@ -77,6 +77,8 @@ def remember_attempt(memory: Memory, decision: Decision, policy: Policy) -> Memo
         # What was ordered is not coming, so that the pause after an order has no ground either.
         pools = [change.pool for change in decision.changes]
         memory = remember_failure(replace(memory, last_grow=None), pools, policy, now)
+    # A node that goes back is nobody's to release: else it would take work while it leaves.
+    memory = remember_released(memory, (victim for change in decision.changes for victim in change.victims))
     return replace(memory, last_shrink=now)
 
 
@@ -106,6 +108,12 @@ def remember_success(memory: Memory, pools: Iterable[str]) -> Memory:
     return replace(memory, refusals={pool: count for pool, count in memory.refusals.items() if pool not in done})
 
 
+def remember_released(memory: Memory, instances: Iterable[str]) -> Memory:
+    """These nodes take work again, or go back."""
+    over = set(instances)
+    return replace(memory, vacating={key: pool for key, pool in memory.vacating.items() if key not in over})
+
+
 def forget_attempt(memory: Memory, before: Memory) -> Memory:
     """Nothing of a decision could be carried out: no cool-down begins, so that the next best is tried next."""
     return replace(
@@ -128,10 +136,9 @@ def _remember_replaced(memory: Memory, decision: Decision) -> Memory:
 
 
 def _remember_vacated(memory: Memory, decision: Decision) -> Memory:
+    """What is released is forgotten by `remember_released`, once it takes work again."""
     begun = {node.instance: node.pool for node in decision.chosen.vacates}
-    over = {node.instance for node in decision.chosen.releases}
-    kept = {instance: pool for instance, pool in memory.vacating.items() if instance not in over}
-    return replace(memory, vacating={**kept, **begun})
+    return replace(memory, vacating={**memory.vacating, **begun})
 
 
 def _back_off(memory: Memory, pool: str, policy: Policy, now: datetime) -> Memory:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from agent.core.costing import gpu_cost
 from agent.core.decision import Reason, ReasonCode
-from agent.core.opening_hours import hours_next, hours_now, may_rent
+from agent.core.opening_hours import hours_next, hours_now
 from agent.core.ranking import rank, weigh
 from agent.core.rules.placement import DEFAULT, PlacementRules
 from agent.core.snapshot import PoolState, Snapshot
@@ -68,9 +68,13 @@ def offers(
 
 
 def off_hours(row: PoolRow, now: datetime) -> Reason | None:
-    """Why a pool with hours may not be rented now; None when it may."""
-    if may_rent(row, now):
+    """Why a pool with hours may not be rented now; None when it may. No node is bought that would come after them."""
+    if row.hours is None:
         return None
+    span = hours_now(row, now)
+    if span is not None:
+        end = f"its hours end at {span.end.isoformat(timespec='minutes')}, before a node would be up"
+        return Reason(code=ReasonCode.OFF_HOURS, text=end) if now + row.boot.slowest >= span.end else None
     coming = hours_next(row, now)
     text = f"its hours begin at {coming.start.isoformat(timespec='minutes')}" if coming else "its hours never come"
     return Reason(code=ReasonCode.OFF_HOURS, text=text)

@@ -116,11 +116,17 @@ def _too_late(room: WaitingRoom, queue: tuple[QueuedTask, ...], snapshot: Snapsh
     late = []
     for task, start in zip(room.line, _starts(room), strict=True):
         queued = queue[int(task.name)]
-        ends = start + task.need.hours
-        misses = queued.deadline is not None and ends > (queued.deadline - snapshot.taken_at) / _HOUR
+        misses = queued.deadline is not None and _misses(
+            (queued.deadline - snapshot.taken_at) / _HOUR - task.need.hours, start, _start_up(snapshot)
+        )
         if start > 0 and (misses or start - task.arrived > rules.longest[queued.tier] / _HOUR):
             late.append(task)
     return late
+
+
+def _misses(latest_start: float, start: float, start_up: float) -> bool:
+    """Whether it would begin too late at home and could begin in time on a rented node; what is lost is lost."""
+    return start_up <= latest_start < start
 
 
 def _starts(room: WaitingRoom) -> list[float]:

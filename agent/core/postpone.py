@@ -32,7 +32,7 @@ _HOUR = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """A pool that is closed now, its place in the market, and the hours that come next."""
+    """A pool with hours, its place in the market, and the hours that come next."""
 
     number: int
     offer: Offer
@@ -49,7 +49,8 @@ def postpone(parting: Parting, market: Sequence[Offer], policy: Policy, now: dat
     for task in parting.leaving:
         unfit = misfits.of(demand_of(task))
         open_now = (offer for number, offer in enumerate(market) if offer.closed is None and number not in unfit)
-        price = min((offer.gpu_hour.amount for offer in open_now if offer.room), default=None)
+        usable = (offer for offer in open_now if offer.room and _ends_in_time(task, offer, now))
+        price = min((offer.gpu_hour.amount for offer in usable), default=None)
         worth = [later for later in coming if later.number not in unfit and _is_worth(task, later, price, policy, now)]
         if worth:
             staying.append(_stay(task, min(worth, key=lambda later: (later.span.start, later.offer.row.pool)), now))
@@ -58,11 +59,18 @@ def postpone(parting: Parting, market: Sequence[Offer], policy: Policy, now: dat
     return Parting(leaving=tuple(going), staying=(*staying, *parting.staying))
 
 
+def _ends_in_time(task: QueuedTask, offer: Offer, now: datetime) -> bool:
+    """Whether the pool's hours, if it has any, hold the task."""
+    if offer.closes_at is None:
+        return True
+    return task.runtime is not None and now + offer.row.boot.slowest + longest_of_class(task.runtime) <= offer.closes_at
+
+
 def _coming(market: Sequence[Offer], now: datetime) -> list[_Later]:
     return [
         _Later(number, offer, span)
         for number, offer in enumerate(market)
-        if offer.closed is not None and offer.closed.code is ReasonCode.OFF_HOURS and offer.room
+        if offer.room and (offer.closed is None or offer.closed.code is ReasonCode.OFF_HOURS)
         if (span := hours_next(offer.row, now))
     ]
 

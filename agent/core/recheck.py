@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from agent.core.costing import change_cost
 from agent.core.decision import Action, Decision, PoolChange
+from agent.core.memory import Memory
 from agent.core.policies import emergency, forced_shrink
 from agent.core.policies.floors import active, ceiling, show_order
 from agent.core.snapshot import NodePhase, OrderKind, Snapshot, Unknown
@@ -57,12 +58,14 @@ def _is_void(decision: Decision, newer: Snapshot) -> bool:
 
 def _recheck_vacate(decision: Decision, newer: Snapshot) -> Decision | Withdrawn:
     """Without the nodes on which other work, or none, is now: only what was named is moved."""
-    tasks = {node.instance_id: {task for task, _ in node.tasks} for pool in newer.pools for node in pool.nodes()}
     chosen = decision.chosen
-    vacates = tuple(node for node in chosen.vacates if set(node.tasks) >= tasks.get(node.instance, set()) > set())
-    releases = tuple(node for node in chosen.releases if node.instance in tasks)
+    memory = Memory(vacating={node.instance: node.pool for node in (*chosen.vacates, *chosen.releases)})
+    wanted = {node.instance: set(node.tasks) for node in forced_shrink.to_vacate(newer, memory)}
+    free = {node.instance_id for node in forced_shrink.releasable(newer, memory)}
+    vacates = tuple(node for node in chosen.vacates if set(node.tasks) >= wanted.get(node.instance, set()) > set())
+    releases = tuple(node for node in chosen.releases if node.instance in free)
     if not vacates and not releases:
-        return Withdrawn("the nodes to be vacated are gone, empty, or have other work now")
+        return Withdrawn("the nodes are gone, empty, have other work, or need not be emptied now")
     return replace(decision, chosen=replace(chosen, vacates=vacates, releases=releases))
 
 

@@ -71,6 +71,7 @@ class RuntimeWatch:
         """A cluster without rented nodes is not asked: what was last seen at work there is gone."""
         seen = self._clusters.pop(cluster, None)
         self._running.pop(cluster, None)
+        self._doubts.pop(cluster, None)
         if seen is not None:
             seen.live = {}
             self._settle(seen, now)
@@ -80,11 +81,11 @@ class RuntimeWatch:
         ended = [pod for seen in self._clusters.values() for pod in seen.ended]
         gone = {pod.uid for pod in ended}
         unfinished = {owner for seen in self._clusters.values() for uid, owner in seen.live.items() if uid not in gone}
-        pods = (pod for name in sorted(self._running) for pod in self._running[name].pods)
         return SeenWork(
             # Vanished first: of two words on one task the first counts.
             ended=(*self._vanished.values(), *ended_tasks(ended, unfinished, now)),
-            running=tasks_at_work(pods),
+            # By cluster: two of them may have a task of one name.
+            running=tuple(task for name in sorted(self._running) for task in tasks_at_work(self._running[name].pods)),
             notes=tuple(self._doubts.values()),
         )
 

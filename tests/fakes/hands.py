@@ -27,6 +27,8 @@ class FakeGate:
         self.cordoned.append(node)
 
     def uncordon(self, node: str) -> None:
+        if self.error:
+            raise self.error
         if node in self.cordoned:
             self.cordoned.remove(node)
 

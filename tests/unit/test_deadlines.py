@@ -18,6 +18,7 @@ from agent.core.rules.wait_or_pay import OFF
 from agent.core.snapshot import LocalNode, LocalState, QueuedTask, RunningTask, Snapshot
 from contract.catalog import Billing
 from contract.units import Gpus, Nodes
+from contract.work import Tier
 from tests.builders import EVERY, NOON, a_policy, a_snapshot, a_task, tasks, watched
 
 HOUR = timedelta(hours=1)
@@ -52,14 +53,29 @@ def test_without_time_to_spare_it_takes_what_stays_though_spot_is_to_be_had() ->
     assert home(task) == STEADY
 
 
-def test_while_spot_is_sold_out_it_waits_and_goes_on_demand_once_it_falls_behind() -> None:
-    fresh = due_in(12)
-    waiting = steered(fresh, is_spot_there=False)
-    assert [stay.why for stay in waiting.staying] == [
-        "for its deadline: no spot, and 0.0 h ahead of the line to the deadline"
-    ]
-    behind = steered(fresh, is_spot_there=False, now=NOON + HOUR)
-    assert Billing.SPOT not in behind.leaving[0].paid_by
+def test_while_spot_is_sold_out_it_waits_until_only_steady_nodes_can_still_meet_the_deadline() -> None:
+    task = due_in(12)
+    # 2 h of work, two changeovers of 69 min and a look must fit before the deadline.
+    last = NOON + 12 * HOUR - 2 * HOUR - 2 * timedelta(minutes=69) - EVERY
+    for now in (NOON, NOON + EVERY, NOON + 5 * HOUR, last):
+        (stay,) = steered(task, is_spot_there=False, now=now).staying
+        assert stay.why.startswith("for its deadline: no spot is to be had, and ")
+    (left,) = steered(task, is_spot_there=False, now=last + EVERY).leaving
+    assert Billing.SPOT not in left.paid_by
+
+
+def test_a_deadline_never_takes_the_last_pool_away() -> None:
+    spot_alone = replace(a_policy().placement, tiers={**a_policy().placement.tiers, Tier.EXPLORATION: (Billing.SPOT,)})
+    policy = replace(a_policy(), placement=spot_alone)
+    task = replace(due_in(3), tier=Tier.EXPLORATION)
+    market = offers(a_snapshot(), {})
+    parted = keep_deadlines(Parting(leaving=(task,), staying=()), market, policy, NOON)
+    assert parted.leaving == (task,)
+
+
+def test_a_deadline_that_is_lost_anyway_sends_nobody_away() -> None:
+    task = replace(a_task(1), runtime=100 * HOUR, deadline=NOON - 24 * HOUR)
+    assert not leaving(task, 0.1)
 
 
 def test_work_that_has_no_choice_is_left_as_it_is() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from agent.core.decision import Action
 from agent.core.rerun import rerun
-from agent.core.snapshot import Order, OrderKind, Snapshot
+from agent.core.snapshot import NodePhase, Order, OrderKind, Snapshot
 from agent.errors import SignalUnavailable
 from agent.ports import Cancellation
 from contract.units import Nodes
@@ -113,10 +113,15 @@ def test_a_cluster_that_does_not_answer_an_eviction_fails_the_tick_and_the_node_
     number = made.ledger.give_order(an_order(OrderKind.VACATE, 0)).number
     made.gate.error = SignalUnavailable("503", target="cluster", hint="wait")
     assert isinstance(made.agent.tick().error, SignalUnavailable)
-    made.gate.error = None
     made.ledger.cancel_order(number, Cancellation(who="wu", why="enough", at=NOON))
     made.gate.cordoned.append("node-001")
-    made.sensor.snapshots[:] = [replace(working(), taken_at=NOON + timedelta(seconds=30))]
+    node = replace(a_node(1, NodePhase.DRAINING, used=8), tasks=(("research/a", Tier.RESEARCH),))
+    cordoned = a_snapshot(NOON + timedelta(seconds=30), pools=[a_pool(node), a_pool(pool="eks-l4-spot")])
+    made.sensor.snapshots[:] = [cordoned]
+    assert isinstance(made.agent.tick().error, SignalUnavailable), "an uncordon that fails is not forgotten"
+    assert made.ledger.memory().vacating == {"i-001": "ack-a100-od"}
+    made.gate.error = None
+    made.sensor.snapshots[:] = [replace(cordoned, taken_at=NOON + timedelta(seconds=60))]
     made.agent.tick()
     assert made.gate.cordoned == []
     assert made.ledger.memory().vacating == {}

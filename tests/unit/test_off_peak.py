@@ -204,3 +204,19 @@ def test_when_the_hours_end_idle_nodes_go_back_at_once_and_busy_ones_stay() -> N
 def test_a_snapshot_with_hours_comes_back_from_the_ledger_as_it_was() -> None:
     snapshot = seen()
     assert from_json(Snapshot, to_json(snapshot)) == snapshot
+
+
+def test_a_pool_about_to_close_is_closed_for_whoever_buys_without_tasks() -> None:
+    closing = NOON + timedelta(hours=10)
+    for before, reason in ((timedelta(minutes=9), ReasonCode.OFF_HOURS), (timedelta(minutes=10), None)):
+        (offer,) = [offer for offer in offers(seen(closing - before), {}) if offer.row.pool == "ack-a100-night"]
+        assert (offer.closed.code if offer.closed else None) is reason
+
+
+def test_a_cheap_pool_that_closes_too_soon_is_no_reason_to_leave_now() -> None:
+    """The night of two hours hence is waited for though another cheap pool is open for half an hour more."""
+    closing = Hours(zone="UTC", opens=timedelta(hours=11), length=timedelta(minutes=90))
+    day = replace(a_night_row(), pool="ack-a100-day", hours=closing)
+    rows = a_catalog(*catalog().pools.values(), day)
+    pools = [a_pool(), a_pool(pool="ack-a100-night"), a_pool(pool="ack-a100-day")]
+    assert who_waits(a_job(gpus=Gpus(16), pods=2), a_snapshot(pools=pools, catalog=rows))

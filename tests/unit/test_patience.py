@@ -225,3 +225,16 @@ def test_under_thresholds_a_task_that_waited_as_long_as_its_tier_allows_is_rente
         decision, _ = decide(snapshot, policy, Memory())
         assert decision.action is action
     assert decide(a_snapshot(local=_home(), queue=(core,)), a_policy(), Memory())[0].action is Action.HOLD
+
+
+def test_an_overdue_task_that_fits_at_home_is_not_rented_for_nor_when_home_is_unknown() -> None:
+    policy = replace(a_policy(), wait_or_pay=replace(RULES, join=Join.BOTH))
+    core = replace(_task(0, 8, 100.0, Tier.PRODUCTION_CORE), queued_since=NOON - timedelta(minutes=6))
+    free = LocalState(
+        gpus=Gpus(8), gpus_used=Gpus(0), nodes=(LocalNode(name="n", gpus=Gpus(8), free=Gpus(8)),), running=()
+    )
+    for local in (free, replace(free, nodes=()), Unknown("no answer")):
+        assert decide(a_snapshot(local=local, queue=(core,)), policy, Memory())[0].action is Action.HOLD
+    blind = decide(a_snapshot(queue=Unknown("no answer")), policy, Memory())[0]
+    reasons = {proposal.policy: reason.code for proposal, reason in blind.rejected}
+    assert reasons["wait_or_pay"] is ReasonCode.SIGNAL_UNKNOWN

@@ -8,10 +8,10 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.core.decide import decide, remember_attempt
+from agent.core.decide import decide, remember_attempt, remember_released
 from agent.core.decision import Action, Decision, ReasonCode
 from agent.core.explain import headline
-from agent.core.memory import observe
+from agent.core.memory import Memory, observe
 from agent.core.recheck import Withdrawn, recheck
 from agent.core.snapshot import NodePhase, NodeView, Order, OrderKind, Snapshot, Unknown
 from contract.units import Nodes
@@ -104,18 +104,62 @@ def test_once_empty_a_vacated_node_goes_like_any_other_without_work() -> None:
     assert [change.victims for change in decision.changes] == [("i-002",)]
 
 
+def cordoned(number: int, *work: tuple[str, Tier]) -> NodeView:
+    return replace(a_node(number, NodePhase.DRAINING, used=8), tasks=work)
+
+
+def begun(snapshot: Snapshot) -> Memory:
+    return replace(watched(snapshot), vacating={"i-001": "ack-a100-od"})
+
+
 def test_when_the_order_ends_what_still_stands_takes_work_again_once() -> None:
     snapshot = over(busy(1, ("a", RESEARCH)), busy(2, ("b", RESEARCH)), allowed=1)
     decision, memory = decide(snapshot, a_policy(), watched(snapshot))
     memory = remember_attempt(memory, decision, a_policy())
     assert memory.vacating == {"i-001": "ack-a100-od"}
-    later = replace(snapshot, taken_at=NOON + EVERY, orders=())
+    later = a_snapshot(NOON + EVERY, pools=[a_pool(cordoned(1, ("a", RESEARCH)), busy(2, ("b", RESEARCH))), SPOT])
     decision, memory = decide(later, a_policy(), memory)
     assert [node.node for node in decision.chosen.releases] == ["node-001"]
     assert headline(decision) == "Move work: node-001 takes work again."
     assert isinstance(recheck(decision, later), Decision)
-    memory = remember_attempt(memory, decision, a_policy())
+    assert remember_attempt(memory, decision, a_policy()).vacating, "until the cluster has done it"
+    memory = remember_released(memory, ["i-001"])
     assert decide(replace(later, taken_at=NOON + 2 * EVERY), a_policy(), memory)[0].action is Action.HOLD
+
+
+def test_a_looser_order_or_one_that_spares_work_releases_too() -> None:
+    for allowed, kind in ((5, OrderKind.VACATE), (5, OrderKind.SHRINK), (0, OrderKind.SHRINK)):
+        snapshot = over(cordoned(1, ("a", RESEARCH)), allowed=allowed, kind=kind)
+        assert [node.node for node in decided(snapshot, begun(snapshot)).chosen.releases] == ["node-001"]
+
+
+def test_a_node_that_goes_back_is_never_released() -> None:
+    empty = a_node(1, NodePhase.DRAINING)
+    leaving = a_node(1, NodePhase.LEAVING)
+    for pool in (replace(a_pool(empty, configured=0), held="its shrink is open"), a_pool(leaving, configured=0)):
+        snapshot = a_snapshot(pools=[pool, SPOT])
+        assert decided(snapshot, begun(snapshot)).action is Action.HOLD
+    snapshot = over(empty, allowed=0)
+    decision, memory = decide(snapshot, a_policy(), begun(snapshot))
+    assert decision.action is Action.SHRINK
+    assert remember_attempt(memory, decision, a_policy()).vacating == {}
+
+
+def test_nodes_that_are_on_their_way_out_count_as_gone() -> None:
+    going = replace(a_pool(a_node(1, NodePhase.DRAINING), configured=0), held="its shrink is open")
+    worker = replace(a_node(2, pool="eks-l4-spot", used=8), tasks=(("a", RESEARCH),))
+    snapshot = replace(a_snapshot(pools=[going, a_pool(worker, pool="eks-l4-spot")]), orders=(an_order(1),))
+    assert decided(snapshot).action is Action.HOLD
+    stuck = a_pool(a_node(1, NodePhase.DRAINING))
+    snapshot = replace(a_snapshot(pools=[stuck, a_pool(worker, pool="eks-l4-spot")]), orders=(an_order(1),))
+    memory = replace(watched(snapshot), refused_until={"ack-a100-od": NOON + timedelta(minutes=5)})
+    assert decided(snapshot, memory).action is Action.HOLD
+
+
+def test_only_the_tasks_that_are_needed_are_moved() -> None:
+    gang = ("g", RESEARCH)
+    nodes = (busy(1, ("b", EXPLORATION)), busy(2, ("a", EXPLORATION)), *(busy(n, gang) for n in (3, 4, 5)))
+    assert {task for tasks in moved(decided(over(*nodes, allowed=2))).values() for task in tasks} == {"g"}
 
 
 def test_a_node_that_is_gone_is_forgotten_and_one_that_cannot_be_seen_is_not() -> None:
@@ -131,6 +175,8 @@ def test_the_second_look_moves_nothing_that_was_not_named() -> None:
     for newer in (
         over(busy(1, ("other", RESEARCH)), allowed=0),
         over(busy(1, ("a", RESEARCH), ("core", CORE)), allowed=0),
+        over(busy(1, ("a", CORE)), allowed=0),
+        over(busy(1, ("a", RESEARCH)), allowed=1),
         over(a_node(1), allowed=0),
         over(allowed=0),
     ):

@@ -9,7 +9,7 @@ as few are touched as will do. When the order ends, what was cordoned for it and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent.core.decision import Action, Evidence, Proposal, Reason, ReasonCode, Vacated
 from agent.core.drain import shrink_by
@@ -33,22 +33,38 @@ def propose(snapshot: Snapshot, _policy: Policy, memory: Memory) -> Proposal:
     if order is None:
         return _release(snapshot, memory) or _OFF
     rented = snapshot.cloud_nodes()
-    over = max(0, rented - order.nodes)
     evidence = (
-        Evidence(name="rented nodes", seen=str(rented), wanted=f"more than {order.nodes}, by order", met=over > 0),
+        Evidence(
+            name="rented nodes", seen=str(rented), wanted=f"more than {order.nodes}, by order", met=rented > order.nodes
+        ),
     )
-    going = _without_work(snapshot, memory)[:over]
+    going = _without_work(snapshot, memory)[: _above(order, snapshot, memory)]
     reason = _reason(order, rented, len(going))
     if going:
         return Proposal(
             policy=NAME, action=Action.SHRINK, reason=reason, evidence=evidence, changes=shrink_by(snapshot, going)
         )
-    moved = _to_vacate(snapshot, memory)
-    if moved:
+    if moved := to_vacate(snapshot, memory):
         return Proposal(
             policy=NAME, action=Action.VACATE, reason=_why_vacate(order, moved), evidence=evidence, vacates=moved
         )
-    return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
+    return _release(snapshot, memory) or Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
+
+
+def _above(order: Order, snapshot: Snapshot, memory: Memory) -> int:
+    """How many nodes more must go for an order than are on their way already.
+
+    What stands above a pool's configured size is leaving; what has no work, or is being emptied, in a pool that
+    must not be changed just now goes as soon as it may.
+    """
+    free = {node.instance_id for node in _free(snapshot, memory)}
+    nodes = [node for state in snapshot.pools for node in state.nodes()[: state.configured]]
+    waiting = sum(_is_going(node, memory) for node in nodes if node.instance_id not in free)
+    return max(0, sum(state.configured for state in snapshot.pools) - order.nodes - waiting)
+
+
+def _is_going(node: NodeView, memory: Memory) -> bool:
+    return node.is_empty or node.phase in _COMING or node.instance_id in memory.vacating
 
 
 def _reason(order: Order, rented: int, going: int) -> Reason:
@@ -87,10 +103,10 @@ def _without_work(snapshot: Snapshot, memory: Memory) -> tuple[NodeView, ...]:
     return by_return(snapshot, idle) + by_return(snapshot, coming)
 
 
-def _to_vacate(snapshot: Snapshot, memory: Memory) -> tuple[Vacated, ...]:
+def to_vacate(snapshot: Snapshot, memory: Memory) -> tuple[Vacated, ...]:
     """As many nodes as stand above what an order to vacate allows, those begun first, then the least urgent work."""
-    orders = active(snapshot, OrderKind.VACATE)
-    over = snapshot.cloud_nodes() - min((order.nodes for order in orders), default=snapshot.cloud_nodes())
+    strictest = min(active(snapshot, OrderKind.VACATE), key=lambda order: order.nodes, default=None)
+    over = 0 if strictest is None else _above(strictest, snapshot, memory)
     if over <= 0:
         return ()
     candidates = by_return(snapshot, (node for node in _free(snapshot, memory) if _may_move(node)))
@@ -98,6 +114,18 @@ def _to_vacate(snapshot: Snapshot, memory: Memory) -> tuple[Vacated, ...]:
     return tuple(
         Vacated(node=node.name, pool=node.pool, instance=node.instance_id, tasks=tuple(task for task, _ in node.tasks))
         for node in _fewest_tasks(ranked, over)
+    )
+
+
+def releasable(snapshot: Snapshot, memory: Memory) -> tuple[NodeView, ...]:
+    """Nodes that were cordoned for an order, that none wants empty any more, and that nothing else takes away."""
+    exceeded = (_above(order, snapshot, memory) > 0 for order in active(snapshot, OrderKind.VACATE))
+    if not memory.vacating or any(exceeded):
+        return ()
+    return tuple(
+        node
+        for node in _free(snapshot, memory)
+        if node.instance_id in memory.vacating and node.phase is NodePhase.DRAINING
     )
 
 
@@ -113,23 +141,32 @@ def _urgency(node: NodeView) -> int:
 
 
 def _fewest_tasks(ranked: Sequence[NodeView], over: int) -> list[NodeView]:
-    """A gang that loses one node starts again everywhere, so that its other nodes come free with it."""
-    moved: set[str] = set()
+    """A gang that loses one node starts again everywhere, so that its other nodes come free with it.
+
+    Tasks are added until enough comes free, and those that turn out not to be needed are left alone.
+    """
+    moved: dict[str, None] = {}
     for node in ranked:
-        freed = [other for other in ranked if moved.issuperset(task for task, _ in other.tasks)]
-        if len(freed) >= over:
-            return freed[:over]
-        moved.update(task for task, _ in node.tasks)
-    return [other for other in ranked if moved.issuperset(task for task, _ in other.tasks)][:over]
+        if len(_freed(ranked, moved)) >= over:
+            break
+        moved.update(dict.fromkeys(task for task, _ in node.tasks))
+    for task in list(moved):
+        fewer = {other: None for other in moved if other != task}
+        if len(_freed(ranked, fewer)) >= over:
+            moved = fewer
+    return _freed(ranked, moved)[:over]
+
+
+def _freed(ranked: Sequence[NodeView], moved: Mapping[str, None]) -> list[NodeView]:
+    return [node for node in ranked if all(task in moved for task, _ in node.tasks)]
 
 
 def _release(snapshot: Snapshot, memory: Memory) -> Proposal | None:
-    """No order is in force any more: nodes that were cordoned for one take work again."""
-    standing = {node.instance_id: node for state in snapshot.pools for node in state.nodes()}
-    nodes = [standing[instance] for instance in memory.vacating if instance in standing]
+    """Nodes that were cordoned for an order take work again; None when there is none."""
+    nodes = releasable(snapshot, memory)
     if not nodes:
         return None
-    text = f"no order to vacate is in force any more: {', '.join(node.name for node in nodes)} take work again"
+    text = f"no order wants them empty any more: {', '.join(node.name for node in nodes)} take work again"
     return Proposal(
         policy=NAME,
         action=Action.VACATE,

@@ -38,14 +38,15 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     idle = () if is_unknown else _idle(snapshot, policy, memory, is_quiet=verdict.hold is None)
     if verdict.hold and not idle:
         return Proposal(policy=NAME, action=Action.HOLD, reason=verdict.hold, evidence=evidence)
-    return _give_back(idle, snapshot, policy, evidence)
+    settings = policy.idle_reclaim
+    spans = [settings.node_idle_for] if verdict.hold is None else []
+    spans += [settings.spare_after] if settings.spare_after is not None else []
+    return _give_back(idle, snapshot, policy, evidence, show_duration(min(spans)))
 
 
 def _give_back(
-    idle: tuple[NodeView, ...], snapshot: Snapshot, policy: Policy, evidence: tuple[Evidence, ...]
+    idle: tuple[NodeView, ...], snapshot: Snapshot, policy: Policy, evidence: tuple[Evidence, ...], span: str
 ) -> Proposal:
-    settings = policy.idle_reclaim
-    span = show_duration(min(settings.node_idle_for, settings.spare_after or settings.node_idle_for))
     if not idle:
         reason = Reason(code=ReasonCode.NO_IDLE_NODE, text=f"no rented node has been idle for {span}")
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
@@ -54,7 +55,7 @@ def _give_back(
         text = f"rented nodes idle for {span} or more: {len(idle)}; they stay for {', '.join(keepers)}"
         reason = Reason(code=ReasonCode.KEPT, text=text)
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
-    going = free[: settings.max_step]
+    going = free[: policy.idle_reclaim.max_step]
     text = f"rented nodes idle for {span} or more: {len(idle)}; the oldest {len(going)} go back"
     if keepers:
         text += f", {len(idle) - len(free)} stay for {', '.join(keepers)}"

@@ -35,18 +35,21 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
         return timedelta(0) if state.pool in pools else None
 
     going = idle_nodes(snapshot, policy, memory, enough)
-    stay = sum(len(state.nodes()) for state in closed) - len(going)
+    stay = sum(node.gpus_used > 0 for state in closed for node in state.nodes())
     evidence = (
         Evidence(
             name="nodes of pools outside their hours",
-            seen=f"{len(going)} without work, {stay} others",
+            seen=f"{len(going)} without work, {stay} with work",
             wanted="one or more without work",
             met=bool(going),
         ),
     )
     where = ", ".join(sorted(pools))
     if not going:
-        reason = Reason(code=ReasonCode.NO_IDLE_NODE, text=f"the hours of {where} are over; {stay} nodes have work yet")
+        reason = Reason(
+            code=ReasonCode.NO_IDLE_NODE,
+            text=f"the hours of {where} are over; {stay} nodes have work yet, none is idle",
+        )
         return Proposal(policy=NAME, action=Action.HOLD, reason=reason, evidence=evidence)
     text = f"the hours of {where} are over: {len(going)} nodes without work go back"
     if stay:

@@ -17,7 +17,7 @@ from agent.core.policies.grow_by import closed_pools, more
 from agent.core.policy import Policy
 from agent.core.postpone import postpone
 from agent.core.rules.wait_or_pay import Join
-from agent.core.snapshot import QueuedTask, Snapshot, Unknown
+from agent.core.snapshot import LocalState, QueuedTask, Snapshot, Unknown
 from contract.units import Nodes, zero
 
 # So many staying tasks are told of one by one; the rest is a number.
@@ -44,8 +44,19 @@ def overdue(snapshot: Snapshot, policy: Policy) -> tuple[QueuedTask, ...]:
 
 
 def overdue_leave(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:
-    """The overdue ones leave, whatever else is judged of the others."""
-    return keep_deadlines(Parting(leaving=overdue(snapshot, policy), staying=()), market, policy, snapshot.taken_at)
+    """The overdue ones leave, whatever else is judged of the others; not those that could start at home now."""
+    local = snapshot.local
+    if isinstance(local, Unknown):
+        return Unknown(f"nobody can say whether overdue tasks could start at home: {local.why}")
+    late = tuple(task for task in overdue(snapshot, policy) if not _fits_home(task, local))
+    return keep_deadlines(Parting(leaving=late, staying=()), market, policy, snapshot.taken_at)
+
+
+def _fits_home(task: QueuedTask, local: LocalState) -> bool:
+    """Whether the owned nodes have room for it as they are: then something else than GPUs holds it up."""
+    if not local.nodes:
+        return task.gpus <= local.gpus - local.gpus_used
+    return sum(node.free // max(1, task.gpus_per_pod) for node in local.nodes) >= task.pods
 
 
 def as_joined(snapshot: Snapshot, market: Sequence[Offer], policy: Policy) -> Parting | Unknown:

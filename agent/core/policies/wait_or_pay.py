@@ -31,6 +31,9 @@ def propose(snapshot: Snapshot, policy: Policy, memory: Memory) -> Proposal:
     evidence = (_evidence(snapshot, policy) if is_alone else _overdue_evidence(snapshot, policy),)
     if blind := blindness(snapshot):
         return Proposal(policy=NAME, action=Action.HOLD, reason=blind, evidence=evidence)
+    if isinstance(snapshot.queue, Unknown):
+        unknown = Reason(code=ReasonCode.SIGNAL_UNKNOWN, text=f"the queue is unknown: {snapshot.queue.why}")
+        return Proposal(policy=NAME, action=Action.HOLD, reason=unknown, evidence=evidence)
     if snapshot.queue == () or not (is_alone or overdue(snapshot, policy)):
         text = "no task waits" if is_alone else "no task has waited for as long as its tier allows"
         reason = Reason(code=ReasonCode.BELOW_THRESHOLD, text=text)
