@@ -85,11 +85,8 @@ class Ground:
 
 def ends_before(ground: Ground, runtime: timedelta | None, now: datetime) -> bool:
     """Whether work of that runtime class is surely done before the pool's hours end, a boot before it included."""
-    if ground.offer.closes_at is None:
-        return True
-    return (
-        runtime is not None and now + ground.host.row.boot.slowest + longest_of_class(runtime) <= ground.offer.closes_at
-    )
+    end, boot = ground.offer.closes_at, ground.host.row.boot.slowest
+    return end is None or (runtime is not None and now + boot + longest_of_class(runtime) <= end)
 
 
 def ground_of(snapshot: Snapshot, index: int, offer: Offer) -> Ground:

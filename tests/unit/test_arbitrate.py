@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,21 @@ from agent.core.decide import decide, remember_attempt
 from agent.core.decision import Action, ReasonCode
 from agent.core.snapshot import NodePhase, PoolState, QueuedTask, Snapshot, Unknown
 from contract.units import Money, Nodes
-from tests.builders import EVERY, NOON, a_node, a_policy, a_pool, a_snapshot, a_task, decided, tasks, watched
+from tests.builders import (
+    EVERY,
+    NOON,
+    a_catalog,
+    a_node,
+    a_policy,
+    a_pool,
+    a_snapshot,
+    a_task,
+    an_on_demand_row,
+    an_owned_row,
+    decided,
+    tasks,
+    watched,
+)
 
 phases = st.sampled_from([phase for phase in NodePhase if phase is not NodePhase.GONE])
 
@@ -153,3 +168,10 @@ def test_a_growth_capped_to_nothing_is_a_hold_with_that_reason() -> None:
     decision = decided(a_snapshot(queue=tasks(9)), policy=policy)
     assert decision.action is Action.HOLD
     assert decision.chosen.reason.code is ReasonCode.COST_LIMIT
+
+
+@pytest.mark.parametrize("price", ["0", "0.000000000000000000000000000001"])
+def test_a_pool_that_costs_next_to_nothing_divides_no_limit(price: str) -> None:
+    catalog = a_catalog(an_owned_row(), an_on_demand_row(price=price))
+    snapshot = a_snapshot(queue=tasks(7), pools=[a_pool()], catalog=catalog)
+    assert decided(snapshot).action is Action.GROW

@@ -220,3 +220,10 @@ def test_a_cheap_pool_that_closes_too_soon_is_no_reason_to_leave_now() -> None:
     rows = a_catalog(*catalog().pools.values(), day)
     pools = [a_pool(), a_pool(pool="ack-a100-night"), a_pool(pool="ack-a100-day")]
     assert who_waits(a_job(gpus=Gpus(16), pods=2), a_snapshot(pools=pools, catalog=rows))
+
+
+def test_when_the_last_node_of_the_hours_is_idle_nothing_is_said_of_others() -> None:
+    closing = NOON + timedelta(hours=10)
+    snapshot = seen(closing, a_node(1, pool="ack-a100-night"))
+    decision, _ = decide(snapshot, a_policy(), watched(snapshot, timedelta(minutes=3)))
+    assert decision.chosen.reason.text == "the hours of ack-a100-night are over: 1 nodes without work go back"

@@ -14,6 +14,7 @@ from agent.core.decision import Action, ReasonCode
 from agent.core.memory import Memory
 from agent.core.patience import Parting, part
 from agent.core.policies import wait_or_pay
+from agent.core.policies.rent_for import as_joined
 from agent.core.rules.wait_or_pay import OFF, Join, WaitOrPay
 from agent.core.snapshot import LocalNode, LocalState, QueuedTask, RunningTask, Snapshot, Unknown
 from contract.units import Gpus
@@ -238,3 +239,9 @@ def test_an_overdue_task_that_fits_at_home_is_not_rented_for_nor_when_home_is_un
     blind = decide(a_snapshot(queue=Unknown("no answer")), policy, Memory())[0]
     reasons = {proposal.policy: reason.code for proposal, reason in blind.rejected}
     assert reasons["wait_or_pay"] is ReasonCode.SIGNAL_UNKNOWN
+
+
+def test_nobody_parts_a_queue_that_is_not_known() -> None:
+    blind = as_joined(a_snapshot(queue=Unknown("no answer")), (), a_policy())
+    assert isinstance(blind, Unknown)
+    assert blind.why == "the queue is unknown: no answer"

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from agent.core.decide import decide
 from agent.core.decision import Action, ReasonCode
 from agent.core.memory import Memory, observe
-from agent.core.policy import Policy
+from agent.core.policy import Policy, parse_policy
 from agent.core.snapshot import NodePhase, Unknown
+from contract.problems import InvalidInput
 from contract.units import Percent
+from contract.yaml_document import parse_document
 from tests.builders import (
     EVERY,
     NOON,
@@ -191,3 +194,10 @@ def test_unknown_samples_are_no_trend() -> None:
     memory = queued(20, 20)
     blind = tuple(replace(sample, queued_tasks=Unknown("no answer")) for sample in memory.samples)
     assert decide(snapshot, trending(), replace(memory, samples=blind))[0].action is Action.GROW
+
+
+def test_a_trend_of_nothing_is_refused_for_it_would_hold_every_step() -> None:
+    shipped = (Path(__file__).parents[2] / "stacks" / "policy.yaml").read_text(encoding="utf-8")
+    text = shipped.replace("not_if_falling: 50%", "not_if_falling: 0%")
+    with pytest.raises(InvalidInput, match="0% would hold every step"):
+        parse_policy(*parse_document(text, "policy.yaml"))
