@@ -116,7 +116,7 @@ class Driven:
                 assert self.bench.up(stack, *drifted).code == 0
 
 
-def wait_until(is_so: Callable[[], bool], *, seconds: float = 20.0) -> None:
+def wait_until(is_so: Callable[[], bool], *, seconds: float = 60.0) -> None:
     """A bounded poll for what another process does."""
     deadline = time.monotonic() + seconds
     while not is_so():
